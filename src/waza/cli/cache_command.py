@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from waza.cli.choose_suites import choose_suites
+from waza.cli.open_project import open_project
 from waza.cli.streams import print_json, print_line, print_notice
 from waza.engine.cache import CachedTask, list_cached
 from waza.engine.cache_directory import CacheContents, clear_cache_directory, read_cache_directory
@@ -19,7 +20,6 @@ from waza.problem import display_path
 from waza.report.words import PASSED, SKIPPED, moment, one_line
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
-from waza.suite.project import find_project
 
 
 class CachedSuite(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ def show_cache(
     targets: tuple[str, ...], directory: Path | None, executor: str, model: str, *, as_json: bool
 ) -> int:
     """Print what a cache holds, and what of it the suites would take; return the exit code."""
-    project = _find_project()
+    project = open_project()
     place = _place(directory, project)
     if (executor or model) and not targets:
         raise UsageError("--executor and --model are of a run; name its suite: waza cache info EVAL.YAML")
@@ -56,20 +56,13 @@ def show_cache(
 
 def clear_cache(directory: Path | None) -> int:
     """Remove a cache and say what was removed; return the exit code."""
-    place = _place(directory, _find_project())
+    place = _place(directory, open_project())
     found = clear_cache_directory(place)
     if found.entries or found.bytes:
         print_line(f"Cleared {display_path(place)}: {_count(found)}, {describe_size(found.bytes)}")
     else:
         print_line(f"There is no cache in {display_path(place)}")
     return EXIT_OK
-
-
-def _find_project() -> Project:
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
-    return project
 
 
 def _place(directory: Path | None, project: Project) -> Path:

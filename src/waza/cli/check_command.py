@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from waza.author.check.annotations import annotation_lines
 from waza.author.check.report import CheckReport
 from waza.author.check.run import CheckOptions, check_targets
 from waza.author.check.text import report_lines, table_lines
 from waza.author.tokens.count import choose_counter
 from waza.cli.check_arguments import CheckArguments
-from waza.cli.find_targets import find_targets, repository_of
-from waza.cli.streams import output_width, print_commands, print_json, print_line, print_notice
+from waza.cli.find_targets import find_targets
+from waza.cli.findings_output import print_findings
+from waza.cli.open_project import open_project
+from waza.cli.streams import print_notice
 from waza.errors import EXIT_ERROR
 from waza.suite.detect import DetectedSkill, describe_definition
-from waza.suite.project import find_project
 
 _STEP = 25  # addresses between two lines of progress
 
 
 def run_check(given: CheckArguments) -> int:
     """Check, print the report, and return the exit code."""
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
+    project = open_project()
     found = find_targets(given.targets, project)
     if given.fix:
         _fix(found)
@@ -35,7 +32,7 @@ def run_check(given: CheckArguments) -> int:
         counter=choose_counter(given.tokenizer), offline=given.offline, report=_show_progress
     )
     report = check_targets(found, options)
-    _print(report, given.form)
+    print_findings(report, given.form, text=report_lines, table=table_lines)
     return _exit_code(report, given)
 
 
@@ -53,20 +50,6 @@ def _fix(found: Sequence[DetectedSkill]) -> None:
 def _show_progress(done: int, of: int) -> None:
     if done % _STEP == 0 and done < of:
         print_notice(f"asked for {done} of {of} addresses")
-
-
-def _print(report: CheckReport, form: str) -> None:
-    if form == "json":
-        print_json(report.to_json())
-    elif form == "sarif":
-        from waza.author.check.sarif import to_sarif
-
-        print_json(to_sarif(report.findings, repository_of(Path.cwd())))
-    elif form == "github":
-        print_commands(annotation_lines(report.findings, repository_of(Path.cwd())))
-    else:
-        lines = table_lines if form == "table" else report_lines
-        print_line("\n".join(lines(report, output_width())))
 
 
 def _exit_code(report: CheckReport, given: CheckArguments) -> int:

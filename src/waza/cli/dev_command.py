@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -27,6 +26,7 @@ from waza.author.improve.trigger_file import write_trigger_file
 from waza.author.tokens.count import choose_counter
 from waza.cli.asking import AskArguments, choose_asker, load_suite_of, print_questions
 from waza.cli.find_targets import find_targets
+from waza.cli.open_project import open_project
 from waza.cli.streams import ask, output_width, print_line, print_notice
 from waza.errors import EXIT_OK, UsageError, WazaError
 from waza.model.loaded import Project
@@ -64,9 +64,7 @@ class DevArguments(msgspec.Struct, frozen=True, kw_only=True):
 def run_dev(given: DevArguments) -> int:
     """Do what was asked of each skill, and return the exit code."""
     _check(given)
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
+    project = open_project()
     targets = _choose(given, project)
     if given.scaffold_triggers:
         for target in targets:

@@ -70,17 +70,13 @@ def command(
 
 def _suites(targets: tuple[str, ...], *, strict: bool) -> list[Chosen]:
     """Return the suites that arguments mean, each once; without any, those of the workspace."""
-    from pathlib import Path
-
     from waza.cli.choose_suites import choose_suites
+    from waza.cli.open_project import open_project
     from waza.cli.reject_document import refuse_document
     from waza.cli.streams import print_notice
     from waza.problem import display_path
-    from waza.suite.project import find_project
 
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
+    project = open_project()
     choice = choose_suites(targets, project, print_notice, discover=False, strict=strict)
     for one in choice.suites:
         refuse_document(one.path, f"`waza m365 validate {one.path}` checks it")

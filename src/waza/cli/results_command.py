@@ -15,6 +15,7 @@ from unicodedata import normalize
 
 import msgspec
 
+from waza.cli.open_project import open_project
 from waza.cli.streams import Output, make_output_draw, print_json, print_line, print_notice
 from waza.cli.upload import upload
 from waza.errors import EXIT_ERROR, EXIT_OK, UsageError, WazaError
@@ -32,7 +33,6 @@ from waza.results.saved import find_results
 from waza.stores.names import SUFFIX, name_part
 from waza.stores.queue import UploadQueue
 from waza.stores.stored_runs import StoredResult, StoredRuns, display_name, open_stored_runs, require_storage
-from waza.suite.project import find_project
 
 T = TypeVar("T")
 _AT_ONCE = 8  # downloads
@@ -104,7 +104,7 @@ def get_run(name: str, output: Path | None) -> int:
 
 def push_runs(files: Sequence[str]) -> int:
     """Upload files, or what is in the queue. The exit code says whether all of it is stored."""
-    project = _find_project()
+    project = open_project()
     require_storage(project)
     queue = UploadQueue(project.directory)
     paths = [path for name in files for path in _results_of(name, project)] if files else queue.files()
@@ -127,7 +127,7 @@ def push_runs(files: Sequence[str]) -> int:
 
 def pull_runs(arguments: ListArguments, directory: Path | None) -> int:
     """Fetch all runs that are meant."""
-    project = _find_project()
+    project = open_project()
     root = directory or project.directory / project.keys.paths.results
 
     async def work(stored: StoredRuns) -> int:
@@ -266,16 +266,9 @@ def _progress(done: int, total: int) -> None:
         print_notice(f"read {done} of {total}")
 
 
-def _find_project() -> Project:
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
-    return project
-
-
 def _in_store(work: Callable[[StoredRuns], Awaitable[T]], project: Project | None = None) -> T:
     """Run work with the store of the project opened."""
-    found = project or _find_project()
+    found = project or open_project()
 
     async def go() -> T:
         async with open_stored_runs(found) as stored:

@@ -22,6 +22,7 @@ from waza.author.tokens.limits import FileLimits
 from waza.author.tokens.profile import profile, profile_lines, profiles_to_json
 from waza.author.tokens.suggest import find_savings, savings_lines, savings_to_json
 from waza.cli.find_targets import find_named, find_targets
+from waza.cli.open_project import open_project
 from waza.cli.streams import output_width, print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, WazaError
 from waza.model.loaded import Project
@@ -34,7 +35,7 @@ def run_count(
     targets: Sequence[str], form: str, order: str, least: int, tokenizer: str, *, total: bool
 ) -> int:
     """Print the sizes of files, and return the exit code."""
-    files = _read_files(_find_paths(targets, _find_project()))
+    files = _read_files(_find_paths(targets, open_project()))
     report = count_files(files, choose_counter(tokenizer), cast("Order", order), least)
     if form == "json":
         print_json(report.to_json())
@@ -45,7 +46,7 @@ def run_count(
 
 def run_check(targets: Sequence[str], form: str, tokenizer: str, *, strict: bool, quiet: bool) -> int:
     """Print files with their limits, and return the exit code."""
-    project = _find_project()
+    project = open_project()
     counter, limits = choose_counter(tokenizer), FileLimits()
     around = [] if targets else _list_skills(project)
     by_skill = len(around) > 1
@@ -89,7 +90,7 @@ class CompareArguments(NamedTuple):
 
 def run_compare(given: CompareArguments) -> int:
     """Print how tokens changed, and return the exit code."""
-    _find_project()
+    open_project()
     options = CompareOptions(
         counter=choose_counter(given.tokenizer),
         skills=given.skills,
@@ -108,7 +109,7 @@ def run_compare(given: CompareArguments) -> int:
 
 def run_profile(targets: Sequence[str], form: str, tokenizer: str) -> int:
     """Print how skills and agents are built, and return the exit code."""
-    project, counter = _find_project(), choose_counter(tokenizer)
+    project, counter = open_project(), choose_counter(tokenizer)
     paths = [path for word in targets for path in _find_definitions(word, project)]
     if not targets:
         paths = [one.definition for one in find_targets((), project)]
@@ -133,20 +134,13 @@ def _find_definitions(word: str, project: Project) -> list[Path]:
 def run_suggest(targets: Sequence[str], form: str, least: int, tokenizer: str) -> int:
     """Print what could be shorter, and return the exit code."""
     counter = choose_counter(tokenizer)
-    files = _read_files(_find_paths(targets, _find_project()))
+    files = _read_files(_find_paths(targets, open_project()))
     reports = find_savings(files, counter, FileLimits(), least)
     if form == "json":
         print_json(savings_to_json(reports, counter.name))
     else:
         print_line("\n".join(savings_lines(reports, counter.name)))
     return EXIT_OK
-
-
-def _find_project() -> Project:
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
-    return project
 
 
 def _list_skills(project: Project) -> list[DetectedSkill]:
