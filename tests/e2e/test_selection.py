@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -420,5 +421,11 @@ def test_suites_without_a_task_that_is_meant_are_left_out_and_reported(tmp_path:
     ]
     nothing = waza("run", "-k", "speical", cwd=tmp_path)
     assert (nothing.code, nothing.out) == (2, "")
-    assert nothing.err.count("none matches -k speical; 'speical' is in no id, name or tag") == 2
-    assert "did you mean 'special'?" in nothing.err
+    assert nothing.err.endswith(
+        "Error: no task of 2 suites matches -k speical; 'speical' is in no id, name or tag: did you mean 'special'?\n"
+    )
+    (tmp_path / "evals/ada/eval.yaml").write_text("a: [", encoding="utf-8")
+    broken = waza("run", "-k", "speical", "-o", "r_bob.json", cwd=tmp_path)
+    assert (broken.code, broken.out, (tmp_path / "r_bob.json").exists()) == (2, "", False)
+    assert "evals/ada/eval.yaml:2:1: not valid YAML" in broken.err.replace(os.sep, "/")
+    assert "Error: no task of 1 suite matches -k speical" in broken.err

@@ -29,7 +29,13 @@ def command() -> None:
   waza experiment plan --candidate-eval eval.yaml --baseline-model A --candidate-model B \\
     --allow-change model --trials 3 -o plan.json""",
 )
-@click.option("--candidate-eval", type=PATH, required=True, metavar="EVAL", help="Suite of the candidate.")
+@click.option(
+    "--candidate-eval",
+    type=PATH,
+    required=True,
+    metavar="EVAL",
+    help="Suite of the candidate, or the skill that it tests.",
+)
 @click.option(
     "--baseline-eval",
     type=PATH,
@@ -106,16 +112,20 @@ def plan_command(
     import secrets
     from datetime import datetime
 
+    from waza.cli.choose_suites import choose_suite
     from waza.cli.streams import print_line
     from waza.errors import EXIT_OK, UsageError
     from waza.experiment.arms import load_arm
     from waza.experiment.plan import ExperimentPlan, check_plan, make_blocks, write_plan
     from waza.experiment.rules import Rule
+    from waza.suite.project import find_project
     from waza.version import __version__
 
-    candidate = load_arm(candidate_eval, model=candidate_model, executor=executor, trials=trials)
+    project = find_project(Path.cwd())
+    suite = choose_suite(str(candidate_eval), project).path
+    candidate = load_arm(suite, model=candidate_model, executor=executor, trials=trials)
     baseline = load_arm(
-        baseline_eval or candidate_eval,
+        choose_suite(str(baseline_eval), project).path if baseline_eval else suite,
         model=baseline_model,
         executor=executor,
         trials=trials,

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from waza.model.tracing import Tracing
 
 
+_MEANT = 3  # texts that may have been meant, in a message
+
+
 class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     """The options of `waza run`, named as in `waza.cli.run`."""
 
@@ -282,8 +285,9 @@ class _SuitesRun:
                     NotStarted(skill=one.label, model=model, why="its files have mistakes", unread=not model)
                     for model in given.models or ("",)
                 ]
-        if not loaded and not self.unread and unmatched:
-            raise SuiteError(unmatched)
+        if not loaded and unmatched:
+            _name_old_outputs(given, self.reporters)
+            raise UsageError(_describe_unmatched(unmatched, filters))
         for left_out in self.left_out:
             print_notice(f"skipping {left_out.skill}: {left_out.why}")
         return loaded
@@ -563,6 +567,14 @@ def _name_old_outputs(arguments: RunArguments, reporters: Sequence[ReporterOptio
     outputs = [arguments.output] if arguments.output else []
     for path in existing_outputs(outputs, reporters):
         print_notice(f"{path} is of an earlier run and was not written")
+
+
+def _describe_unmatched(unmatched: Sequence[Problem], filters: Sequence[str]) -> str:
+    """Return that options choose no task of several suites, and what may have been meant."""
+    suites = [one for one in unmatched if one.code == "no-task"]
+    meant = dict.fromkeys(one.hint for one in suites if "did you mean" in one.hint)
+    what = f"no task of {pluralize(len(suites), 'suite')} matches {' '.join(filters)}"
+    return "; ".join([what, *list(meant)[:_MEANT]])
 
 
 def _has_no_task(error: SuiteError) -> bool:
