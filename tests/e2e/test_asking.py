@@ -167,3 +167,32 @@ def test_previews_of_spec_verify(workspace):
         "spec", "verify", "review", "--semantic", "--executor", answer, "--format", "json", cwd=workspace
     )
     assert strict_json(done.out)["coverage"][0]["coveredBy"][0]["mode"] == "semantic"
+
+
+def test_what_could_be_shorter_in_each_file(workspace):
+    answers = [{"match": "# Review", "reply": "- Nothing."}, {"match": "x\n", "reply": {"a": 1}}]
+    (workspace / "answers.yaml").write_text(json.dumps(answers))
+    words = ("tokens", "suggest", "review", "--copilot", "--executor", "mock:answers.yaml")
+    done = waza(*words, "--format", "json", "--model", "m", cwd=workspace)
+    assert (done.code, done.err) == (0, "")
+    assert [(one["file"], one["copilotSuggestions"]) for one in strict_json(done.out)["analyses"]] == [
+        ("skills/review/SKILL.md", "- Nothing."),
+        ("skills/review/references/x.md", '{"a": 1}'),
+    ]
+    assert "  - Nothing.\n" in waza(*words, cwd=workspace).out
+    (workspace / "answers.yaml").write_text(json.dumps(answers[:1]))
+    one = waza(*words, "--format", "json", cwd=workspace)
+    assert (one.code, "Error: no answer about skills/review/references/x.md: no entry" in one.err) == (
+        2,
+        True,
+    )
+    assert ["copilotSuggestions" in found for found in strict_json(one.out)["analyses"]] == [True, False]
+    shown = waza(*words, "--show-prompt", cwd=workspace)
+    assert (shown.code, shown.out.splitlines()[-1].startswith("2 questions to mock:answers.yaml, ")) == (
+        0,
+        True,
+    )
+    alone = waza("tokens", "suggest", "review", "--model", "m", cwd=workspace)
+    assert (alone.code, "--model says who is asked; give --copilot as well" in alone.err) == (2, True)
+    limited = waza(*words, "--max-tokens", "100", cwd=workspace)
+    assert (limited.code, "raise it with --max-tokens" in limited.err) == (2, True)

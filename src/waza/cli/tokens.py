@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 import click
 
 from waza.cli.numbers import COUNT_OR_NONE, Number
-from waza.cli.options import complete_targets, format_option
+from waza.cli.options import (
+    ask_options,
+    complete_targets,
+    executor_option,
+    format_option,
+    model_option,
+)
 
 _PERCENT = Number("a percentage from 0 on, such as 10", float, least=0)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -151,11 +157,36 @@ def profile(*, targets: tuple[str, ...], form: str, tokenizer: str | None) -> in
     help="Leave out what saves fewer tokens [default: 10].",
 )
 @tokenizer_option
-def suggest(*, targets: tuple[str, ...], form: str, least: int, tokenizer: str | None) -> int:
+@click.option("--copilot", is_flag=True, help="Ask a model as well, file by file.")
+@executor_option("With --copilot: the executor whose judge is asked; mock:FILE has the answers.")
+@model_option("With --copilot: the model that is asked.")
+@ask_options(200_000)
+def suggest(
+    *,
+    targets: tuple[str, ...],
+    form: str,
+    least: int,
+    tokenizer: str | None,
+    copilot: bool,
+    executor: str,
+    model: str,
+    max_tokens: int,
+    show_prompt: bool,
+) -> int:
     """Look for what could be shorter: long code blocks and tables, repeated text, decoration.
 
     Directories are searched; without an argument, the current one is.
     """
+    given = [("--model", model), ("--executor", executor), ("--show-prompt", show_prompt)]
+    if not copilot and (alone := [name for name, value in given if value]):
+        raise click.UsageError(f"{alone[0]} says who is asked; give --copilot as well")
     from waza.cli.tokens_command import run_suggest
 
-    return run_suggest(targets, form, least, tokenizer or "")
+    asking = None
+    if copilot:
+        from waza.cli.asking import AskArguments
+
+        asking = AskArguments(
+            executor=executor, model=model, max_tokens=max_tokens, show_prompt=show_prompt, timeout=60
+        )
+    return run_suggest(targets, form, least, tokenizer or "", asking)

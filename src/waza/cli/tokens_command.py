@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from waza.author.tokens.compare import CompareOptions, compare_commits, comparison_lines
 from waza.author.tokens.count import choose_counter
@@ -20,7 +20,7 @@ from waza.author.tokens.limit_report import (
 )
 from waza.author.tokens.limits import FileLimits
 from waza.author.tokens.profile import profile, profile_lines, profiles_to_json
-from waza.author.tokens.suggest import find_savings, savings_lines, savings_to_json
+from waza.author.tokens.suggest import SavingsReport, find_savings, savings_lines, savings_to_json
 from waza.cli.find_targets import find_named, find_targets
 from waza.cli.open_project import open_project
 from waza.cli.streams import output_width, print_json, print_line, print_notice
@@ -29,6 +29,10 @@ from waza.model.loaded import Project
 from waza.suite.definition import SKILL_FILE, make_absolute
 from waza.suite.detect import DetectedSkill, detect_skills, looks_like_path
 from waza.suite.project import find_project
+
+if TYPE_CHECKING:
+    from waza.author.improve.ask import Asker
+    from waza.cli.asking import AskArguments
 
 
 def run_count(
@@ -131,16 +135,38 @@ def _find_definitions(word: str, project: Project) -> list[Path]:
     return [one.definition for one in find_targets([word], project)]
 
 
-def run_suggest(targets: Sequence[str], form: str, least: int, tokenizer: str) -> int:
-    """Print what could be shorter, and return the exit code."""
-    counter = choose_counter(tokenizer)
-    files = _read_files(_find_paths(targets, open_project()))
+def run_suggest(
+    targets: Sequence[str], form: str, least: int, tokenizer: str, asking: AskArguments | None
+) -> int:
+    """Print what could be shorter, with what a model says where one is to be asked, and return the exit code."""
+    project, counter = open_project(), choose_counter(tokenizer)
+    files = _read_files(_find_paths(targets, project))
     reports = find_savings(files, counter, FileLimits(), least)
+    failures: list[str] = []
+    if asking is not None:
+        from waza.cli.asking import choose_asker, print_questions
+
+        asker = choose_asker(asking, project, None)
+        reports = asyncio.run(_advise(files, reports, asker, failures))
+        if asking.show_prompt:
+            print_questions(asker)
+            return EXIT_OK
     if form == "json":
         print_json(savings_to_json(reports, counter.name))
     else:
         print_line("\n".join(savings_lines(reports, counter.name)))
-    return EXIT_OK
+    for failure in failures:
+        print_notice(f"Error: {failure}")
+    return EXIT_ERROR if failures else EXIT_OK
+
+
+async def _advise(
+    files: Sequence[MarkdownFile], reports: Sequence[SavingsReport], asker: Asker, failures: list[str]
+) -> list[SavingsReport]:
+    from waza.author.improve.shorten import advise_files
+
+    async with asker:
+        return await advise_files(files, reports, asker, failures.append)
 
 
 def _list_skills(project: Project) -> list[DetectedSkill]:

@@ -38,12 +38,13 @@ class Saving(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SavingsReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What could be shorter in a file. `skill` is the one that it belongs to, or empty."""
+    """What could be shorter in a file. `skill` is the one that it belongs to, or empty. `advice` is what a model says, if any."""
 
     skill: str
     file: str
     size: TextSize
     savings: tuple[Saving, ...]
+    advice: str | None = None
 
     @property
     def potential(self) -> int:
@@ -58,6 +59,7 @@ class SavingsReport(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.to_builtins(self.size),
             "suggestions": msgspec.to_builtins(self.savings),
             "potentialSavings": self.potential,
+            **({} if self.advice is None else {"copilotSuggestions": self.advice}),
         }
 
 
@@ -198,12 +200,14 @@ def savings_to_json(reports: Sequence[SavingsReport], tokenizer: Tokenizer) -> d
 
 def savings_lines(reports: Sequence[SavingsReport], tokenizer: Tokenizer) -> Iterator[str]:
     """Yield the report for people; files without a suggestion are only counted."""
-    shown = [report for report in reports if report.savings]
+    shown = [report for report in reports if report.savings or report.advice]
     for report in shown:
         yield f"{one_line(report.file)} ({report.size.tokens:,} tokens)"
         for one in report.savings:
             saves = f" (saves about {one.estimated_savings:,})" if one.estimated_savings else ""
             yield f"  {BULLET} line {one.line}: {one.issue}: {one.suggestion}{saves}"
+        if report.advice:
+            yield from ("", *(f"  {line}".rstrip() for line in report.advice.splitlines()))
         yield ""
     total = sum(report.potential for report in reports)
     yield f"{len(shown)} of {len(reports)} files could be shorter, by about {total:,} tokens in all"
