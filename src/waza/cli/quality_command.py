@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 
@@ -11,15 +10,15 @@ from waza.author.check.source import Source
 from waza.author.improve.ask import Asker, NotAskedError
 from waza.author.improve.quality import Quality, assess_quality, quality_lines
 from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions
+from waza.cli.open_project import open_project
 from waza.cli.streams import output_width, print_json, print_line, print_notice
 from waza.errors import EXIT_OK
-from waza.suite.project import find_project
 
 
 def run_quality(skill: str, given: AskArguments, form: str) -> int:
     """Ask the judge, print the report, and return the exit code."""
     target = find_target(skill, "quality")
-    asker = choose_asker(given, find_project(Path.cwd()), load_suite_of(target, given.executor))
+    asker = choose_asker(given, open_project(), load_suite_of(target, given.executor))
     try:
         found = asyncio.run(_assess(Source(target.definition), asker))
     except NotAskedError:

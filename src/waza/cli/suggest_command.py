@@ -13,6 +13,7 @@ from waza.author.improve.suggestion import Suggestion, diff_lines, list_conflict
 from waza.author.scaffold.new_files import NewFiles
 from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions
 from waza.cli.grader_text import grader_text
+from waza.cli.open_project import open_project
 from waza.cli.streams import print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_OK, UsageError
 from waza.kit import yaml
@@ -39,7 +40,7 @@ class SuggestArguments(msgspec.Struct, frozen=True, kw_only=True):
 def run_suggest(given: SuggestArguments, asking: AskArguments) -> int:
     """Ask for a suggestion, print or write it, and return the exit code."""
     target = find_target(given.skill, "suggest")
-    project = find_project(Path.cwd())
+    project = open_project()
     suite = load_suite_of(target, asking.executor)
     request = SuggestRequest(
         target=target,
