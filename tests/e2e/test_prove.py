@@ -115,7 +115,7 @@ def test_vacuous_graders_are_named(tmp_path):
     [idle] = [one["message"] for one in report["findings"] if one["code"] == "passes-failing-agent"]
     assert "nothing (does nothing: no output, no tool calls)" in idle
     [unnoticed] = [one["message"] for one in report["findings"] if one["code"] == "unnoticed-change"]
-    assert unnoticed.endswith(": cut, shuffled, negated")
+    assert unnoticed.endswith("the task 'idle' notices when the answer is changed: cut, shuffled, negated")
     failed = waza("check", "eval.yaml", "--prove", "--fail-on", "error", cwd=tmp_path)
     assert failed.code == 1
     assert "anything" in failed.out
@@ -329,12 +329,19 @@ solution:
             "eval.yaml": HEAD.replace("tasks: ['tasks/*.yaml']", "tasks_from: rows.csv")
             + "graders: [{type: text, name: right, config: {contains: ['{{.Vars.answer}}']}}]\n"
             "mock: {output: 'It is {{.Vars.answer}}'}\n",
-            "rows.csv": "id,prompt,answer\na,Say A,alpha\nb,Say B,beta\n",
+            "rows.csv": "id,prompt,answer\na,Say A,alpha\nb,Say beta,beta\n",
         },
     )
-    report = check(tmp_path / "rows", "--prove")
+    report = check(tmp_path / "rows", "--prove", "--integrity")
+    assert report["only"] == {
+        ("unnoticed-change", "note", "eval.yaml", 1),
+        ("leaked-answer", "warning", "rows.csv", 3),
+        ("passes-failing-agent", "warning", "eval.yaml", 1),
+    }
+    [unnoticed] = [one["message"] for one in report["findings"] if one["code"] == "unnoticed-change"]
+    assert "2 tasks ('row-1', 'row-2')" in unnoticed
     [other] = [one for one in report["suites"][0]["prove"]["agents"] if one["name"] == "other"]
-    assert (other["tried"], other["caught"]) == (2, 2)
+    assert (other["tried"], other["caught"]) == (2, 2)  # each row has an answer of its own
 
 
 @pytest.mark.parametrize("form", ["text", "table", "sarif", "github"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from waza.author.prove.material import kept_files, without_missing
+from waza.author.prove.material import kept_files
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import EVERYTHING, Aspect
 from waza.graders import TYPES
@@ -97,18 +97,25 @@ class ProvableGrader(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.after_turn, self.place.name
 
 
-def graders_by_task(suite: Suite, loading: Loading, options: ProveOptions) -> dict[str, list[ProvableGrader]]:
-    """Return the graders of each task, by its id, and why those that are not to be asked are not proved."""
+def graders_by_task(
+    suite: Suite, loading: Loading, tasks: Sequence[Task], options: ProveOptions
+) -> dict[str, list[ProvableGrader]]:
+    """Return the graders of tasks, by their ids, and why those that are not to be asked are not proved.
+
+    `tasks` are the first of the suite, without what is missing of them.
+    """
     places = _Places(loading)
-    found = {task.id: list(_graders(suite, task, places, options)) for task in suite.tasks}
-    for task in suite.tasks:
-        found[task.id] += places.faulty(task, {one.key for one in found[task.id]})
+    found = dict[str, list[ProvableGrader]]()
+    for declared, task in zip(suite.tasks, tasks, strict=False):
+        graders = list(_graders(suite, declared, task, places, options))
+        found[task.id] = [*graders, *places.faulty(task, {one.key for one in graders})]
     return found
 
 
-def _graders(suite: Suite, task: Task, places: _Places, options: ProveOptions) -> Iterator[ProvableGrader]:
-    hooked = options.programs and bool(suite.file.hooks.before_run or suite.file.hooks.before_task)
-    incomplete = not hooked and without_missing(task) is not task
+def _graders(
+    suite: Suite, declared: Task, task: Task, places: _Places, options: ProveOptions
+) -> Iterator[ProvableGrader]:
+    incomplete = (task.inputs, task.instruction_files) != (declared.inputs, declared.instruction_files)
     points = [
         (None, task.graders),
         *((one.after_turn, one.graders) for one in task.checkpoints),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import msgspec
 
 from waza.author.check.finding import Finding, Severity
 from waza.author.prove.graders import GraderPlace, ProvableGrader, graders_by_task
-from waza.author.prove.material import GivenText, given_files, given_texts, read_text
+from waza.author.prove.material import GivenText, given_files, given_texts, provable_tasks, read_text
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, count_turns, make_script
-from waza.author.prove.prove import MOST_TASKS, answer_of
+from waza.author.prove.prove import answer_of
 from waza.author.prove.report import Integrity, JudgeProbe
 from waza.author.prove.run_probes import ProbeRun, keep_graders, run_probes
 from waza.engine.canary import shows_canary
@@ -75,8 +76,8 @@ class _Integrity:
     def __init__(self, suite: Suite, loading: Loading, options: ProveOptions) -> None:
         self._suite, self._loading = suite, loading
         self._options = msgspec.structs.replace(options, judges=False)  # judges are scripted here
-        self._tasks = suite.tasks[:MOST_TASKS]
-        self._graders = graders_by_task(suite, loading, self._options)
+        self._tasks = provable_tasks(suite, options)
+        self._graders = graders_by_task(suite, loading, self._tasks, self._options)
         self.findings: list[Finding] = []
 
     def look(self) -> Integrity:
@@ -158,8 +159,7 @@ class _Integrity:
         for task in self._tasks:
             own = {path.resolve(): None for path in given_files(task)}
             given |= own
-            folders = [path.resolve() for path in task.skill_paths]
-            folders += [task.target.directory.resolve()] if task.target and not task.no_skills else []
+            folders = list(_skill_folders(task))
             for one in self._graders[task.id]:
                 for path in () if one.keeps else _answer_files(one, task):
                     if path not in reported and (
@@ -199,7 +199,7 @@ class _Integrity:
     def _run_answers(self) -> tuple[int, bool]:
         """Run the answers; return how many files of graders were compared, and whether an answer shows the canary."""
         tamper, runs, shown = TamperCheck(), list[ProbeRun](), set[str]()
-        tamper.record(self._suite)
+        tamper.record(msgspec.structs.replace(self._suite, tasks=self._tasks))
         for task in self._tasks:
             try:
                 answer = answer_of(task)
@@ -304,6 +304,14 @@ def _plain_text(pattern: str) -> str:
     """Return the text that a pattern without special characters looks for; an empty text for any other."""
     found = _PLAIN.fullmatch(pattern)
     return re.sub(r"\\(.)", r"\1", found[1]) if found else ""
+
+
+def _skill_folders(task: Task) -> Iterator[Path]:
+    """Yield the folders that an agent loads skills from; one that no system can have was reported before."""
+    target = [task.target.directory] if task.target and not task.no_skills else []
+    for path in (*task.skill_paths, *target):
+        with suppress(OSError, ValueError):
+            yield path.resolve()
 
 
 def _answer_files(grader: ProvableGrader, task: Task) -> Iterator[Path]:

@@ -9,11 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import render_prompts
 from waza.graders.diff import Diff
 from waza.kit import yaml
 from waza.kit.files import safe_join
 from waza.kit.template import TemplateError
+from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader
 from waza.problem import display_path
@@ -22,6 +24,8 @@ from waza.suite.loading import Loading
 from waza.suite.read import child
 from waza.workspace.prepare import find_repository, list_files
 
+MOST_TASKS = 300
+"""Tasks of a suite that are proved, so that the number of runs is bounded: at most 13 a task."""
 LONGEST = 200_000  # characters of a file, and of all texts of a suite together
 
 TextKind = Literal["prompt", "fixture", "skill"]
@@ -51,15 +55,25 @@ def given_files(task: Task) -> list[Path]:
     return [*(item.source for item in items if item.source is not None), *instructions]
 
 
-def without_missing(task: Task) -> Task:
-    """Return a task without the inputs that are not there, which were reported when its suite was loaded."""
+def without_missing(task: Task, *, may_appear: bool = False) -> Task:
+    """Return a task without the inputs that are not there or not allowed, which were reported when its suite was loaded.
+
+    `may_appear`: hooks run that may make what is not there yet.
+    """
+
+    def is_kept(root: Path, name: object) -> bool:
+        try:
+            return isinstance(name, str) and (safe_join(root, name).exists() or may_appear)
+        except (OSError, ValueError):
+            return False
+
     inputs = task.inputs
-    files = [one for one in inputs.files if one.content is not None or _exists(task.fixtures, one.path)]
+    files = [one for one in inputs.files if one.content is not None or is_kept(task.fixtures, one.path)]
     context = inputs.context
-    if context.get("fixture") and not _exists(task.home, str(context["fixture"])):
+    if context.get("fixture") and not is_kept(task.home, context["fixture"]):
         context = {key: value for key, value in context.items() if key != "fixture"}
-    repos = [one for one in inputs.repos if find_repository(task, one).exists()]
-    instructions = tuple(name for name in task.instruction_files if _exists(task.fixtures, name))
+    repos = [one for one in inputs.repos if may_appear or find_repository(task, one).exists()]
+    instructions = tuple(name for name in task.instruction_files if is_kept(task.fixtures, name))
     kept = (files, context, repos, instructions)
     if kept == (inputs.files, inputs.context, inputs.repos, task.instruction_files):
         return task
@@ -67,11 +81,14 @@ def without_missing(task: Task) -> Task:
     return msgspec.structs.replace(task, inputs=inputs, instruction_files=instructions)
 
 
-def _exists(root: Path, name: str) -> bool:
-    try:
-        return safe_join(root, name).exists()
-    except (OSError, ValueError):
-        return False
+def provable_tasks(suite: Suite, options: ProveOptions) -> tuple[Task, ...]:
+    """Return the tasks of a suite that are proved, without what is missing of them, and without mocks, which nothing calls."""
+    hooks = suite.file.hooks
+    hooked = options.programs and bool(hooks.before_run or hooks.before_task)
+    return tuple(
+        msgspec.structs.replace(without_missing(task, may_appear=hooked), command_mocks=(), mcp_mocks=())
+        for task in suite.tasks[:MOST_TASKS]
+    )
 
 
 def kept_files(task: Task, built: BuiltGrader) -> list[str]:
@@ -90,7 +107,9 @@ def kept_files(task: Task, built: BuiltGrader) -> list[str]:
 
 
 def _prompts(loading: Loading, task: Task) -> Iterator[GivenText]:
-    file, line, follow_ups = display_path(loading.path), 1, list[int]()
+    row, _, number = task.file.rpartition(":")  # of a dataset: its file and line
+    file, line = (row, int(number)) if row and number.isdigit() else (display_path(loading.path), 1)
+    follow_ups = list[int]()
     for source in loading.sources:
         if any(one.id == task.id for one in source.tasks):
             root = source.document.root
@@ -112,8 +131,8 @@ def _prompts(loading: Loading, task: Task) -> Iterator[GivenText]:
 def _fixtures(loading: Loading, task: Task) -> Iterator[GivenText]:
     for file in task.inputs.files:
         if file.content is not None:
-            own = next((one.document.file for one in loading.sources if task in one.tasks), task.file)
-            yield GivenText(kind="fixture", file=own or display_path(loading.path), text=file.content)
+            file_of_task = task.file or display_path(loading.path)
+            yield GivenText(kind="fixture", file=file_of_task, text=file.content)
     for path in given_files(task):
         text = read_text(path)
         if text:

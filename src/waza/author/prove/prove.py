@@ -9,8 +9,9 @@ import msgspec
 from waza.author.check.finding import Finding, Severity
 from waza.author.prove.agents import AGENTS, EXCESS, failing_agents
 from waza.author.prove.excess import excessive_agent
+from waza.author.prove.findings import TaskFindings
 from waza.author.prove.graders import GraderPlace, ProvableGrader, asks_judge, graders_by_task
-from waza.author.prove.material import given_texts
+from waza.author.prove.material import MOST_TASKS, given_texts, provable_tasks
 from waza.author.prove.mutations import CHANGES, change_answer
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, render_script
@@ -27,8 +28,6 @@ from waza.report.words import shortened
 from waza.suite.loading import Loading
 from waza.suite.read import at
 
-MOST_TASKS = 300
-"""Tasks of a suite that are proved, so that the number of runs is bounded: at most 13 a task."""
 _NO_ANSWER = "the task has no passing answer to change"
 _ONLY_FORBIDS = "it only forbids, and this agent does not do what it forbids"
 _FORBIDS_NOTHING = "it forbids nothing"
@@ -84,8 +83,8 @@ class _Prover:
 
     def __init__(self, suite: Suite, loading: Loading, options: ProveOptions) -> None:
         self._suite, self._loading, self._options = suite, loading, options
-        self._tasks = suite.tasks[:MOST_TASKS]
-        self._graders = graders_by_task(suite, loading, options)
+        self._tasks = provable_tasks(suite, options)
+        self._graders = graders_by_task(suite, loading, self._tasks, options)
         self._sources = {task.id: source for source in loading.sources for task in source.tasks}
         self._runs = 0
         self._answers: dict[str, KnownAnswer] = {}  # those that pass, by task
@@ -93,7 +92,7 @@ class _Prover:
         self._reasons: dict[GraderPlace, str] = {}
         self._noticed: dict[str, dict[str, bool]] = {}  # by probe and task, whether the task failed
         self._unapplied: dict[str, dict[str, int]] = {}  # by probe and reason, the number of tasks
-        self.findings: list[Finding] = []
+        self._findings = TaskFindings()
 
     def run(self) -> None:
         """Run everything, and collect the findings."""
@@ -115,8 +114,8 @@ class _Prover:
             if one.lack:
                 self._reasons.setdefault(one.place, one.lack)
         if not graders:
-            message = f"nothing grades the task {task.name!r}"
-            self._find("not-proved", "note", message, "add graders, or expected", self._place(task))
+            remedy = "add graders, or expected"
+            self._find("not-proved", "note", "nothing grades {tasks}", remedy, self._place(task), task)
         return any(not one.lack for one in graders)
 
     def _run_answers(self, tasks: Sequence[Task]) -> None:
@@ -154,11 +153,10 @@ class _Prover:
         )
 
     def _report_missing(self, task: Task, outcome: ProbeOutcome | None) -> None:
-        what = "its mock does not pass" if outcome else "no answer to it is known"
-        message = f"the task {task.name!r} has no solution and {what}, so no change of an answer was tried"
-        self._find(
-            "missing-solution", "note", message, "write a right answer below solution", self._place(task)
-        )
+        message = "the mock of {tasks} does not pass" if outcome else "no right answer of {tasks} is known"
+        message += ", and there is no solution, so no change of an answer was tried"
+        remedy = "write a right answer below solution"
+        self._find("missing-solution", "note", message, remedy, self._place(task), task)
 
     def _run_probes(self, tasks: Sequence[Task]) -> None:
         texts = {
@@ -286,17 +284,19 @@ class _Prover:
         let_pass = [name for name in AGENTS if self._noticed.get(name, {}).get(task.id) is False]
         if let_pass:
             agents = "; ".join(f"{name} ({AGENTS[name]})" for name in let_pass)
-            message = f"the task {task.name!r} passes for agents that should fail{more}: {agents}"
+            message = f"agents that should fail pass {{tasks}}{more}: {agents}"
             severity: Severity = "note" if lacking else "error" if _does_no_work(let_pass) else "warning"
-            self._find(
-                "passes-failing-agent", severity, message, "add a grader that fails them", self._place(task)
-            )
+            remedy = "add a grader that fails them"
+            self._find("passes-failing-agent", severity, message, remedy, self._place(task), task)
         changes = {name: self._noticed.get(name, {}).get(task.id) for name in CHANGES}
         unnoticed = [name for name, noticed in changes.items() if noticed is False]
         if unnoticed:
-            message = f"no grader of the task {task.name!r} notices when its answer is changed{more}: {', '.join(unnoticed)}"
+            message = (
+                f"no grader of {{tasks}} notices when the answer is changed{more}: {', '.join(unnoticed)}"
+            )
             severity = "note" if lacking or any(changes.values()) else "warning"
-            self._find("unnoticed-change", severity, message, "check more of the answer", self._place(task))
+            remedy = "check more of the answer"
+            self._find("unnoticed-change", severity, message, remedy, self._place(task), task)
 
     def report(self) -> Proof:
         """Return what was found."""
@@ -349,18 +349,22 @@ class _Prover:
             name="", type="", file=source.document.file, line=max(node.line, 1), column=max(node.column, 1)
         )
 
-    def _find(self, code: Code, severity: Severity, message: str, remedy: str, place: GraderPlace) -> None:
-        self.findings.append(
-            Finding(
-                code=code,
-                severity=severity,
-                file=place.file,
-                line=place.line,
-                column=place.column,
-                message=message,
-                remedy=remedy,
-            )
-        )
+    def _find(
+        self,
+        code: Code,
+        severity: Severity,
+        message: str,
+        remedy: str,
+        place: GraderPlace,
+        task: Task | None = None,
+    ) -> None:
+        where = (place.file, place.line, place.column)
+        self._findings.add(code, severity, message, remedy, where, task.name if task else "")
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings so far."""
+        return list(self._findings.all())
 
 
 def _not_applicable(grader: ProvableGrader, probe: Probe) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from waza.author.prove.graders import asks_judge
-from waza.author.prove.material import without_missing
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, as_template
 from waza.engine.cancellation import Cancellation
@@ -52,10 +51,7 @@ def run_probes(suite: Suite, probes: Sequence[ProbeRun], seen: Seen, options: Pr
 
     if not probes:
         return
-    hooked = options.programs and bool(
-        suite.file.hooks.before_run or suite.file.hooks.before_task
-    )  # may make what is missing
-    tasks = [_as_task(one, str(i), complete=hooked) for i, one in enumerate(probes)]
+    tasks = [_as_task(one, str(number)) for number, one in enumerate(probes)]
     judged = options.judges and any(asks_judge(built) for task in tasks for built in task.all_graders)
     made = _made_for(suite, tasks, programs=options.programs, judged=judged)
     run = RunOptions(project=options.project, save=False, only_judges=judged)
@@ -80,14 +76,11 @@ def keep_graders(task: Task, keep: Callable[[BuiltGrader], bool]) -> Task:
     )
 
 
-def _as_task(run: ProbeRun, task_id: str, *, complete: bool) -> Task:
-    """Return the task of a probe. Where it is not `complete`, it is run without the inputs that are missing."""
+def _as_task(run: ProbeRun, task_id: str) -> Task:
     return msgspec.structs.replace(
-        run.task if complete else without_missing(run.task),
+        run.task,
         id=task_id,
         mock=as_template(run.task, run.probe.script),
-        command_mocks=(),
-        mcp_mocks=(),
         requirements=(),
         digest="",
     )
