@@ -101,7 +101,7 @@ def _find(name: str, base: Path) -> Path:
         except ModuleError as error:
             raise UsageError(str(error)) from error
     directory = base / Path(name).expanduser()
-    if directory.is_dir():
+    if os.path.isdir(directory):  # noqa: PTH112  # Path.is_dir raises for names that are too long
         return directory.resolve()
     raise UsageError(
         f"there is no pack {name!r}, and no directory of that name; "
