@@ -78,6 +78,7 @@ def test_json_lines_hold_the_data_as_it_is(project: Path):
     assert (bad["suite"], bad["task_name"], bad["run"]) == ("=suite", "=HYPERLINK(1)", results["eval_id"])
     assert (bad["score"], bad["dirty"], bad["golden"], bad["trial"]) == (0.75, None, False, 1)
     assert (found[-1]["tags"], bad["tags"]) == (["fast", "a, b"], [])
+    assert (bad["input_tokens"], bad["output_tokens"]) == (None, None)  # not reported, and no zero
     assert list(bad) == list(read_csv(export(project).out)[0])
 
 

@@ -93,6 +93,15 @@ def test_one_answer_becomes_a_task_that_plays_it_and_holds_it(tmp_path: Path):
         assert waza("run", "eval.yaml", "--task", "auto*", "--no-save", cwd=tmp_path).code == 1, change
     again = from_prompt(tmp_path, "Say more", "tasks/more.yaml", "--script", "answer.yaml")
     assert (again.code, plain(tmp_path / "tasks" / "more.yaml")["id"]) == (0, "auto-generated-test-2")
+    assert "no suite has it among its tasks" not in again.err
+
+
+def test_a_task_that_no_pattern_of_the_suite_takes_is_said_not_to_run(tmp_path: Path):
+    suite(tmp_path)
+    ended = from_prompt(tmp_path, "Say hello", "hello.yaml", "--script", "answer.yaml")
+    assert ended.code == 0, ended.err
+    assert "no suite has it among its tasks; put it into the tasks of one to run it" in ended.err
+    assert "waza run" not in ended.out  # which would run no task
 
 
 def test_any_program_can_be_the_agent_and_no_suite_is_needed(tmp_path: Path):

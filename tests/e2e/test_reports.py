@@ -75,7 +75,7 @@ def test_the_report_on_the_console(mixed: Path):
     assert section(ended.out, "WARNINGS") == f"⚠ {NO_SKILL}"
     figures = dict(re.findall(r"^(\w.+?): +(.+)$", section(ended.out, "BENCHMARK RESULTS"), re.MULTILINE))
     assert figures == {
-        "Benchmark": "greetings", "Skill": "greeter", "Model": "test-model",
+        "Benchmark": "greetings", "Skill": "greeter", "Model": "test-model", "Engine": "mock",
         "Total tests": "4", "Succeeded": "1", "Failed": "2", "Errors": "1",
         "Task success rate": "25.0% (1 of 4 tasks)",
         "Graded success rate": "33.3% (1 of 3, without errors and skipped tasks)",
@@ -151,7 +151,9 @@ def test_a_comment_for_github_is_alone_on_standard_output(mixed: Path):
     ended = waza("run", "eval.yaml", "--no-save", "--format", "github-comment", cwd=mixed)
     assert ended.code == 1
     assert ended.out.startswith("## Waza Evaluation Results\n\n**❌ Failed, score 0.46, ")
-    assert ended.out.endswith("\n---\n\nBenchmark: greetings • Skill: greeter • Model: test-model\n")
+    assert ended.out.endswith(
+        "\n---\n\nBenchmark: greetings • Skill: greeter • Model: test-model • Engine: mock\n"
+    )
     assert (
         "- Tests: 4 total, 1 passed, 2 failed, 1 error\n- Task success rate: 25.0% (1 of 4 tasks)\n"
         in ended.out

@@ -11,6 +11,7 @@ from waza.author.scaffold.from_prompt import PromptRequest, find_suite_of, make_
 from waza.author.scaffold.from_run import FailedTrial, choose_trial, fails_on_mock, make_regression
 from waza.author.scaffold.new_files import NewFiles
 from waza.author.scaffold.place import find_place
+from waza.author.scaffold.task_file import is_task_of
 from waza.cli.new_command import report_files, report_steps, shell, write_all
 from waza.cli.questions import can_ask
 from waza.cli.schema_files import write_schemas
@@ -24,6 +25,8 @@ from waza.results.journal_lines import has_header, read_header
 from waza.results.saved import find_results
 from waza.suite.definition import make_absolute
 from waza.suite.project import find_project
+
+_IN_NO_SUITE = "no suite has it among its tasks; put it into the tasks of one to run it"
 
 
 class FromPromptArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,12 +80,12 @@ def from_prompt(arguments: FromPromptArguments) -> int:
     write_schemas(place.root)
     report_files(f"the task {prepared.task}", files)
     print_notice("its graders are inferred from one answer: read them, and correct what need not be so")
-    if suite:
-        report_steps(
-            [(shell("run", suite, "--task", prepared.task, "--executor", "mock"), "plays what was seen")]
-        )
-    else:
-        print_notice("no suite is near it; put it into the tasks of one to run it")
+    if suite is None or not is_task_of(file, prepared.loading):
+        print_notice(_IN_NO_SUITE)
+        return EXIT_OK
+    report_steps(
+        [(shell("run", suite, "--task", prepared.task, "--executor", "mock"), "plays what was seen")]
+    )
     return EXIT_OK
 
 
@@ -121,7 +124,7 @@ def from_run(arguments: FromRunArguments) -> int:
     write_schemas(made.place.root)
     report_files(f"the task {made.id}", files)
     if made.suite is None:
-        print_notice("no suite has it among its tasks; put it into the tasks of one to run it")
+        print_notice(_IN_NO_SUITE)
         return EXIT_OK
     if not asyncio.run(fails_on_mock(made.id, made.suite, find_project(made.place.root))):
         print_notice(

@@ -61,6 +61,7 @@ def _benchmark(view: RunView) -> Iterator[str]:
         ("Benchmark", one_line(head.eval_name)),
         *([("Skill", one_line(head.skill))] if head.skill else []),
         ("Model", view.model),
+        ("Engine", one_line(head.config.engine_type)),
         ("Total tests", str(summary.total_tests)),
         ("Succeeded", str(summary.succeeded)),
         ("Failed", str(summary.failed)),

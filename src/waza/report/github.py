@@ -49,7 +49,12 @@ def make_comment(invocation: InvocationResults, *, interpret: bool = False) -> s
 
 def _part(view: RunView, budget: int, *, interpret: bool) -> list[str]:
     """Return the lines on one run; they fit into the budget, if that has space for their summary."""
-    names = (("Benchmark", view.head.eval_name), ("Skill", view.head.skill or "-"), ("Model", view.model))
+    names = (
+        ("Benchmark", view.head.eval_name),
+        ("Skill", view.head.skill or "-"),
+        ("Model", view.model),
+        ("Engine", view.head.config.engine_type),
+    )
     footer = ["", "---", "", f" {BULLET} ".join(f"{name}: {text(value)}" for name, value in names)]
     meaning = []
     if interpret:

@@ -66,6 +66,7 @@ BENCHMARK RESULTS
 Benchmark:          greeter-eval
 Skill:              greeter
 Model:              gpt-x
+Engine:             mock
 Total tests:        2
 Succeeded:          1
 Failed:             1

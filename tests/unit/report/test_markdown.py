@@ -122,7 +122,7 @@ def test_a_comment() -> None:
         "\n"
         "---\n"
         "\n"
-        "Benchmark: greeter-eval • Skill: greeter • Model: gpt-x\n"
+        "Benchmark: greeter-eval • Skill: greeter • Model: gpt-x • Engine: mock\n"
     )
 
 
@@ -131,7 +131,7 @@ def test_a_comment_on_success() -> None:
     assert "**✅ Passed, score" in shown
     assert "| A | 0.00 | ✓ passed | - |" in shown
     assert "Failed Task Details" not in shown
-    assert shown.endswith("Skill: - • Model: (default)\n")
+    assert shown.endswith("Skill: - • Model: (default) • Engine: mock\n")
 
 
 def test_text_of_a_model_does_not_become_markup() -> None:
@@ -152,4 +152,4 @@ def test_a_comment_fits_into_what_github_accepts() -> None:
     assert len(shown) <= github.LONGEST
     assert "more tasks are not shown here." in shown
     assert "more failed tasks are not shown here." in shown
-    assert shown.endswith("Model: gpt-x\n")
+    assert shown.endswith("Model: gpt-x • Engine: mock\n")

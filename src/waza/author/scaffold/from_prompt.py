@@ -77,6 +77,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
     suite: Suite
     task: str
+    loading: Loading
+    """What was read of the suite, its patterns of task files included."""
     echoes: bool
     """Its executor is the mock without a script, which repeats what it is given."""
 
@@ -150,7 +152,7 @@ def _prepare(path: Path, request: PromptRequest) -> Prepared:
     file = msgspec.structs.replace(suite.file, baseline=False, metrics=[], config=config)
     ready = msgspec.structs.replace(suite, tasks=(task,), trigger_tests=None, trigger_target=None, file=file)
     echoes = suite.capabilities.scripted and not (script and script.acts)
-    return Prepared(suite=ready, task=task.id, echoes=echoes)
+    return Prepared(suite=ready, task=task.id, loading=loading, echoes=echoes)
 
 
 def _refuse_mistakes(loading: Loading) -> None:

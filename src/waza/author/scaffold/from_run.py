@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +13,11 @@ from waza.author.scaffold.names import file_stem
 from waza.author.scaffold.observed import as_template, as_templates, script_turns
 from waza.author.scaffold.one_run import finished_run
 from waza.author.scaffold.place import MOCK, Place, find_place
-from waza.author.scaffold.task_file import as_task_file
+from waza.author.scaffold.task_file import as_task_file, is_task_of
 from waza.engine.run import RunOptions
 from waza.errors import SuiteError, UsageError
 from waza.graders.base import Grader
 from waza.kit import yaml
-from waza.kit.glob import matches
 from waza.kit.names import did_you_mean, unused_name
 from waza.kit.template import fill
 from waza.kit.unsafe_text import escape_unsafe
@@ -112,7 +110,7 @@ def make_regression(failed: FailedTrial, suite: Path, output: Path | None) -> Re
     place = find_place(suite.parent)
     name = unused_name(f"{failed.task.test_id}-{TAG}", loading.ids)
     file = output or _choose_file(name, source, suite)
-    belongs = _belongs(file, loading)
+    belongs = is_task_of(file, loading)
     written = _Writer(failed, task, source, loading, inside=belongs).keys(name)
     return Regression(
         id=name,
@@ -142,19 +140,6 @@ def _choose_file(name: str, source: TaskSource | None, suite: Path) -> Path:
     suffix = "".join(source.path.suffixes)
     taken = {path.name.removesuffix(suffix) for path in directory.iterdir()}
     return directory / f"{unused_name(stem, taken)}{suffix}"
-
-
-def _belongs(file: Path, loading: Loading) -> bool:
-    """Return whether a file is one of the suite's task files, by the suite's patterns."""
-    if loading.file.tasks_from:
-        return False
-    relative = Path(os.path.relpath(file, loading.directory)).as_posix()
-    patterns = (pattern.replace("\\", "/").removeprefix("./") for pattern in loading.file.tasks)
-    return any(
-        len(pattern.split("/")) == len(relative.split("/"))
-        and all(map(matches, pattern.split("/"), relative.split("/")))
-        for pattern in patterns
-    )
 
 
 class _Writer:

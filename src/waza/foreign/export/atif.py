@@ -114,7 +114,7 @@ def _additions(
 
 def _metrics(usage: Usage | None, steps: int, record: TranscriptRecord | None) -> Document:
     known: Document = {"total_steps": steps, "total_cost_usd": record.cost_usd if record else None}
-    if usage is not None:
+    if usage is not None and usage.tokens:
         known |= {
             "total_prompt_tokens": usage.input_tokens,
             "total_completion_tokens": usage.output_tokens,

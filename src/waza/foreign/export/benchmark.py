@@ -166,7 +166,7 @@ def _seconds(trial: TrialResult) -> float | None:
 
 def _tokens(trial: TrialResult) -> int | None:
     usage = trial.session_digest.usage or trial.usage
-    return usage.input_tokens + usage.output_tokens if usage else None
+    return usage.tokens or None if usage else None
 
 
 def _errors(trial: TrialResult) -> int:
