@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -324,3 +325,52 @@ def test_secrets_and_hostile_text_of_transcripts(tmp_path: Path):
     assert not any(
         secret in path.read_text(encoding="utf-8") for path in (tmp_path / ".waza").rglob("*.*json")
     )
+
+
+Change = Callable[[list[dict[str, Any]]], object]
+LIMITS = f"""
+inputs: {{prompt: '{PROMPT}'}}
+graders:
+  - {{type: behavior, name: tokens, config: {{max_tokens: 10}}}}
+  - {{type: behavior, name: time, config: {{max_duration_ms: 10}}}}
+"""
+
+
+def _set_counts(value: Any) -> Change:
+    """Return what writes a value in the place of every count of tokens."""
+
+    def change(found: Any) -> None:
+        for key, one in list(found.items()) if isinstance(found, dict) else enumerate(found):
+            if isinstance(one, dict | list):
+                change(one)
+            elif "token" in str(key).lower() and isinstance(one, int):
+                found[key] = value
+
+    return change
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("value", [-5, 0, "9000", 10**25, None], ids=str)
+def test_figures_that_are_none_are_not_known(tmp_path: Path, form: str, value: Any):
+    """No limit is kept by a count that cannot be: a negative one, a text, one of nothing."""
+    suite(tmp_path, LIMITS)
+    lines = FORMS[form]()
+    _set_counts(value)(lines)
+    write_lines(tmp_path / "t.jsonl", lines)
+    assert grade(tmp_path, "--transcript", "t.jsonl", "--fail").code == 1
+    run = newest_results(tmp_path)["tasks"][0]["runs"][0]
+    assert run["validations"]["tokens"]["feedback"].endswith("does not say how many tokens were used")
+    assert "usage" not in run["session_digest"]
+
+
+@pytest.mark.parametrize("took", [-1000, 1e300], ids=str)
+def test_no_session_took_less_than_no_time(tmp_path: Path, took: float):
+    suite(tmp_path, LIMITS)
+    lines = FORMS["claude-stream"]()
+    lines[-1] |= {"duration_ms": took, "total_cost_usd": -5.0}
+    write_lines(tmp_path / "t.jsonl", lines)
+    assert grade(tmp_path, "--transcript", "t.jsonl", "--fail").code == 1
+    results = newest_results(tmp_path)
+    run = results["tasks"][0]["runs"][0]
+    assert run["validations"]["time"]["feedback"].endswith("does not say how long the agent worked")
+    assert "cost_usd" not in results["metadata"]["transcripts"][0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
@@ -18,6 +18,7 @@ from waza.foreign.recognize import MAX_FILE
 from waza.foreign.transcripts.session import (
     SessionBuilder,
     join_texts,
+    make_usage,
     moment_ms,
     read_count,
     read_number,
@@ -80,7 +81,7 @@ class Additions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The output of the trial."""
     usage: Usage | None = None
     """Tokens and requests, as results have them."""
-    duration_ms: int | None = None
+    duration_ms: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Milliseconds that the agent worked."""
     skill_invocations: list[SkillInvocation] | None = None
     """The skills that the agent invoked."""
@@ -232,10 +233,25 @@ def _finish(session: SessionBuilder, added: Additions) -> None:
 
 def _additions(root: Fields, notes: Notes, name: str) -> Additions:
     try:
-        return msgspec.convert(_waza(root), Additions)
+        added = msgspec.convert(_waza(root), Additions)
     except msgspec.ValidationError as error:
         notes.add(name, "extra.waza", f"left out: {error}")
         return Additions()
+    if added.usage and any(count < 0 for count in _counts(added.usage)):
+        notes.add(name, "extra.waza.usage", "left out: a count is below 0")
+        return msgspec.structs.replace(added, usage=None)
+    return added
+
+
+def _counts(usage: Usage) -> tuple[float, ...]:
+    return (
+        usage.turns,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.premium_requests,
+    )
 
 
 def _waza(holder: Fields) -> Fields:
@@ -260,14 +276,7 @@ def _usage(root: Fields, name: str) -> Usage | None:
     if not found:
         return None
     turns = sum("metrics" in step and bool(step["metrics"]) for step in _own_steps(root, name))
-    return Usage(
-        turns=turns,
-        input_tokens=sum(one["input_tokens"] for one in found),
-        output_tokens=sum(one["output_tokens"] for one in found),
-        cache_read_tokens=sum(one["cache_read_tokens"] for one in found),
-        cache_write_tokens=sum(one["cache_write_tokens"] for one in found),
-        premium_requests=0,
-    )
+    return make_usage(turns, {key: sum(one[key] for one in found) for key in found[0]})
 
 
 def _with_sub_agents(root: Fields) -> Iterator[Fields]:
@@ -281,12 +290,12 @@ def _own_steps(root: Fields, name: str) -> list[Fields]:
     return [step for step in _steps(root, name) if step.get("is_copied_context") is not True]
 
 
-def _own_usage(root: Fields, name: str) -> dict[str, int] | None:
+def _own_usage(root: Fields, name: str) -> dict[str, float] | None:
     metrics = [_object(step, "metrics") for step in _own_steps(root, name) if step.get("metrics")]
     totals = _object(root, "final_metrics")
     if not metrics and not any(total in totals for _, total in _COUNTS.values()):
         return None
-    found = {
+    found: dict[str, float] = {
         key: max(sum(read_count(one, part) for one in metrics), read_count(totals, total))
         for key, (part, total) in _COUNTS.items()
     }

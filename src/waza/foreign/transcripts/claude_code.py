@@ -11,7 +11,14 @@ import msgspec
 
 from waza.foreign.notes import Notes
 from waza.foreign.transcripts.lines import TranscriptLines
-from waza.foreign.transcripts.session import SessionBuilder, join_texts, moment_ms, read_count
+from waza.foreign.transcripts.session import (
+    SessionBuilder,
+    join_texts,
+    make_usage,
+    moment_ms,
+    read_count,
+    read_number,
+)
 from waza.kit.files import is_inside
 from waza.kit.text import pluralize
 from waza.model.observation import Usage
@@ -108,10 +115,10 @@ class _Init(msgspec.Struct):
 class _Figures(msgspec.Struct):
     """Tokens: `input` has those of the cache in it."""
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
+    input: float = 0
+    output: float = 0
+    cache_read: float = 0
+    cache_write: float = 0
 
     def largest(self, other: _Figures) -> _Figures:
         """Return the larger one of each figure."""
@@ -426,22 +433,26 @@ def _recording(reader: _Reader, lines: TranscriptLines, notes: Notes, form: str)
         turns=reader.main.recorded_turns(lines),
         duration_ms=reader.main.duration_ms,
         usage=None if figures is None else _usage(figures, turns),
-        cost_usd=cost.totalCostUSD if cost.totalCostUSD is not None else cost.total_cost_usd,
+        cost_usd=_cost_usd(cost),
         offered_skills=None if offered is None else tuple(offered),
         sub_agents=reader.sub_agents(),
         notes=tuple(map(str, notes)),
     )
 
 
-def _usage(figures: _Figures, turns: int) -> Usage:
-    return Usage(
-        turns=turns,
-        input_tokens=figures.input,
-        output_tokens=figures.output,
-        cache_read_tokens=figures.cache_read,
-        cache_write_tokens=figures.cache_write,
-        premium_requests=0,
-    )
+def _usage(figures: _Figures, turns: int) -> Usage | None:
+    counts = {
+        "input_tokens": figures.input,
+        "output_tokens": figures.output,
+        "cache_read_tokens": figures.cache_read,
+        "cache_write_tokens": figures.cache_write,
+    }
+    return make_usage(turns, counts)
+
+
+def _cost_usd(cost: _Cost) -> float | None:
+    given = {"usd": cost.total_cost_usd if cost.totalCostUSD is None else cost.totalCostUSD}
+    return read_number(given, "usd")
 
 
 def _totals(cost: _Cost) -> _Figures | None:

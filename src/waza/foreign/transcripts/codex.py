@@ -15,6 +15,7 @@ from waza.foreign.transcripts.lines import TranscriptLines
 from waza.foreign.transcripts.session import (
     SessionBuilder,
     join_texts,
+    make_usage,
     moment_ms,
     read_count,
     read_number,
@@ -301,7 +302,8 @@ def _item_ms(item: Mapping[str, Any]) -> float | None:
     took = item.get("duration")
     if not isinstance(took, Mapping):
         return None
-    return read_count(took, "secs") * 1000 + read_count(took, "nanos") / 1e6
+    seconds, nanoseconds = read_number(took, "secs"), read_number(took, "nanos")
+    return None if seconds is None else seconds * 1000 + (nanoseconds or 0) / 1e6
 
 
 def _read_by(item: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -312,17 +314,17 @@ def _read_by(item: Mapping[str, Any]) -> tuple[str, str] | None:
     return next(filter(None, map(skill_of_path, paths)), None)
 
 
-def _usage(counts: list[dict[str, Any]], turns: int) -> Usage:
-    def total(key: str) -> int:
-        return sum(read_count(one, key) for one in counts)
+_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_input_tokens": "cache_read_tokens",
+    "cache_write_input_tokens": "cache_write_tokens",
+}
 
-    return Usage(
-        turns=turns,
-        input_tokens=total("input_tokens"),
-        output_tokens=total("output_tokens"),
-        cache_read_tokens=total("cached_input_tokens"),
-        cache_write_tokens=total("cache_write_input_tokens"),
-        premium_requests=0,
+
+def _usage(counts: list[dict[str, Any]], turns: int) -> Usage | None:
+    return make_usage(
+        turns, {field: sum(read_count(one, key) for one in counts) for key, field in _COUNTS.items()}
     )
 
 

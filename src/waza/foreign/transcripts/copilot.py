@@ -14,6 +14,7 @@ from waza.foreign.transcripts.lines import TranscriptLines
 from waza.foreign.transcripts.session import (
     SessionBuilder,
     join_texts,
+    make_usage,
     moment_ms,
     read_count,
     read_number,
@@ -265,24 +266,25 @@ class _Costs:
         calls, shutdown = self._calls, self.shutdown or {}
         metrics = shutdown.get("modelMetrics")
         models = {
-            str(name): _model(found)
+            str(name): found
             for name, found in (metrics.items() if isinstance(metrics, Mapping) else ())
             if isinstance(found, Mapping)
         }
         if not calls and not models:
             return None
         counted = {key: sum(read_count(one, key) for one in calls) for key in _COUNTS}
-        totals = {key: sum(getattr(one, field) for one in models.values()) for key, field in _COUNTS.items()}
+        totals = {key: sum(read_count(one.get("usage"), key) for one in models.values()) for key in _COUNTS}
         # A session that was resumed may count from there on: it cannot have used less than its calls.
-        best = {field: max(counted[key], totals[key]) for key, field in _COUNTS.items()}
+        usage = make_usage(turns, {field: max(counted[key], totals[key]) for key, field in _COUNTS.items()})
+        if usage is None:
+            return None
         nano, premium = read_number(shutdown, "totalNanoAiu"), read_number(shutdown, "totalPremiumRequests")
         spent = sum(read_number(one, "cost") or 0 for one in calls)
-        return Usage(
-            turns=turns,
-            **best,
+        return msgspec.structs.replace(
+            usage,
             premium_requests=max(spent, premium or 0),
             ai_credits=None if nano is None else nano / NANO_CREDITS,
-            model_metrics=models,
+            model_metrics={name: _model(found) for name, found in models.items()},
         )
 
 
@@ -300,7 +302,7 @@ def _model(found: Mapping[str, Any]) -> ModelUsage:
     requests = requests if isinstance(requests, Mapping) else {}
     nano = read_number(found, "totalNanoAiu")
     return ModelUsage(
-        **{field: read_count(used, key) for key, field in _COUNTS.items()},
+        **{field: int(read_count(used, key)) for key, field in _COUNTS.items()},
         request_count=read_number(requests, "count") or 0,
         request_cost=read_number(requests, "cost") or 0,
         ai_credits=None if nano is None else nano / NANO_CREDITS,

@@ -21,6 +21,7 @@ from waza.model.observation import (
     SkillInvocation,
     ToolEvent,
     Turn,
+    Usage,
     tool_events,
 )
 from waza.model.recording import RecordedTurn
@@ -33,6 +34,8 @@ _SHOWN = re.compile(
     r"[^|;&<>\n]*?(?P<path>[^\s'\"`|;&<>()]*?(?P<name>[^\s'\"`|;&<>()/\\]+)[/\\]SKILL\.md)\b"
 )
 _SKILL_FILE = re.compile(r"(?:.*[/\\])?(?P<name>[^/\\]+)[/\\]SKILL\.md\Z", re.DOTALL)
+
+_LARGEST = 2.0**53  # what is no smaller is neither a count nor a time that anything took
 
 _READERS = frozenset({"read_file", "open_file", "view_file", "get_file", "cat"})
 _PATHS = ("path", "file_path", "filePath", "filename", "file")
@@ -189,7 +192,7 @@ class SessionBuilder:
     def end_turn(self, duration_ms: float | None = None) -> None:
         """Note that the agent has answered, and how long it took."""
         self.turn.ended = True
-        if duration_ms is not None and math.isfinite(duration_ms):
+        if duration_ms is not None and 0 <= duration_ms < _LARGEST:
             self.turn.duration_ms = round(duration_ms)
 
     def _note(self, at: float | None) -> None:
@@ -278,16 +281,40 @@ def moment_ms(text: Any) -> float | None:
 
 
 def read_number(fields: Any, key: str) -> float | None:
-    """Return a number that something has by a key, if it is finite and not below 0; else None."""
+    """Return a number that something has by a key, if it is one that can be: not below 0, and not huge; else None."""
     found = fields.get(key) if isinstance(fields, Mapping) else None
     if not isinstance(found, int | float) or isinstance(found, bool):
         return None
-    return float(found) if math.isfinite(found) and found >= 0 else None
+    return float(found) if 0 <= found < _LARGEST else None
 
 
-def read_count(fields: Any, key: str) -> int:
-    """Return the same as a whole number; 0 where there is none."""
-    return int(read_number(fields, key) or 0)
+def read_count(fields: Any, key: str) -> float:
+    """Return a whole number by a key, 0 where there is none; infinity for what is not a count.
+
+    So sums and maxima with it are infinite as well, and `make_usage` sees that they are not known.
+    """
+    if not isinstance(fields, Mapping) or fields.get(key) is None:
+        return 0
+    found = read_number(fields, key)
+    return math.inf if found is None else math.floor(found)
+
+
+def make_usage(turns: int, counts: Mapping[str, float]) -> Usage | None:
+    """Return the usage of a session by counts of `read_count`, which have the names of its fields.
+
+    None where one of them is not known, or no token was read or written, which no turn of a model can do.
+    """
+    if not all(map(math.isfinite, counts.values())):
+        return None
+    usage = Usage(
+        turns=turns,
+        input_tokens=int(counts["input_tokens"]),
+        output_tokens=int(counts["output_tokens"]),
+        cache_read_tokens=int(counts["cache_read_tokens"]),
+        cache_write_tokens=int(counts["cache_write_tokens"]),
+        premium_requests=0,
+    )
+    return usage if usage.tokens else None
 
 
 def join_texts(content: Any, *, kinds: Sequence[str] = ("text", "input_text", "output_text", "Text")) -> str:
