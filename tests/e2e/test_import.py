@@ -124,8 +124,20 @@ def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
         "skill_name": "other",
         "version": 2,
         "evals": [
-            {"id": 1, "prompt": "A", "expectations": ["x", "x"], "checks": ["y"], "note": "z"},
+            {
+                "id": 1,
+                "prompt": "A",
+                "expectations": ["x", "x"],
+                "checks": ["y"],
+                "must_not": ["y"],
+                "note": "z",
+            },
             {"id": 2, "prompt": "B"},
+            {
+                "id": 3,
+                "prompt": "C",
+                "assertions": [{"text": "a", "check": "b", "description": "a", "kind": "c"}],
+            },
         ],
     }
     done = imported(tmp_path, skill(tmp_path, evals))
@@ -143,8 +155,12 @@ def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
     caveats = "\n".join(read(tmp_path / "made/eval.yaml")["caveats"])
     assert "key 'checks'" in caveats
     assert "eval-2" in caveats
+    assert "key 'must_not'" in caveats
+    assert "key 'kind'" in caveats  # of a statement
     assert "key 'note'" not in caveats
-    assert [len(task["graders"]) for task in tasks_of(tmp_path / "made")] == [1, 0]
+    tasks = tasks_of(tmp_path / "made")
+    assert [len(task["graders"]) for task in tasks] == [1, 0, 1]
+    assert tasks[2]["graders"][0]["config"]["prompt"].endswith("Statement:\na\nb")
 
 
 def test_without_a_skill_the_name_is_a_label(tmp_path: Path) -> None:

@@ -21,7 +21,11 @@ from waza.suite.read import at
 
 _FILES = "evals/files/"
 _NAME = 60  # characters of a task's name
-_OF_CHECKS = re.compile("assert|expect|check|grade|valid|scor|criteri|rubric", re.IGNORECASE)
+_OF_CHECKS = re.compile(
+    "assert|check|criteri|deny|expect|forbid|grade|match|must|never|pattern|regex|reject|require|rubric|scor|threshold|valid",
+    re.IGNORECASE,
+)
+_OF_STATEMENTS = re.compile(r"\.(?:expectations|assertions)\[")
 _ONE = """Does the statement below hold for the result of the task?
 Look at the reply, and in the workspace where the statement is about files. If you cannot see that it holds, it does not.
 Give one verdict.
@@ -127,7 +131,7 @@ def _note_unknown_keys(unknown: list[Problem], notes: Notes) -> None:
             f"key {key!r}",
             "is not known, and is left out",
             line=problem.line,
-            unchecked=bool(_OF_CHECKS.search(key)),
+            unchecked=bool(_OF_CHECKS.search(key) or _OF_STATEMENTS.search(problem.path)),
         )
 
 
@@ -239,7 +243,8 @@ class _Reader:
 
 
 def _parts(given: Statement) -> tuple[str, str]:
-    return given.name or given.id, given.description or given.check or given.text
+    stated = dict.fromkeys(text.strip() for text in (given.description, given.check, given.text))
+    return given.name or given.id, "\n".join(filter(None, stated))
 
 
 def _judge(name: str, prompt: str) -> dict[str, Any]:
