@@ -44,7 +44,7 @@ state.write_text(json.dumps(issues))
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     suite = {
-        "name": "review @suite",
+        "name": f"review @suite {SECRET}",
         "config": {"executor": "mock", "model": "m"},
         "graders": [{"type": "text", "name": "names-it", "config": {"contains": ["bug"]}}],
         "tasks": ["tasks/*.yaml"],
@@ -90,7 +90,7 @@ def test_one_issue_for_one_failure(workspace):
     assert "Issue filed: https://github.com/o/r/issues/1" in done.err
     words, body = calls(workspace)[-1]
     assert words[:4] == ["issue", "create", "--repo", "o/r"]
-    assert "waza: 1 task did not pass: review @\u2060suite" in words
+    assert "waza: 1 task did not pass: review @\u2060suite [REDACTED]" in words
     marker = re.search(r"waza-auto-triage:[0-9a-f]{12}", body)
     assert marker
     assert f'"{marker[0]}" in:body' in calls(workspace)[0][0]
@@ -113,8 +113,8 @@ def test_one_issue_for_one_failure(workspace):
 
 def test_what_is_filed_is_redacted_and_harmless(workspace):
     run(workspace)
-    _, body = calls(workspace)[-1]
-    assert SECRET not in body
+    words, body = calls(workspace)[-1]
+    assert SECRET not in json.dumps([words, body])
     outside_of_code = re.sub(r"`[^`]*`", "", body)
     assert not re.search(r"[@#](?![\u2060# ])\w", outside_of_code)
     assert "<img" not in outside_of_code

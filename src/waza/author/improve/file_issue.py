@@ -137,7 +137,7 @@ def _describe_failures(runs: Sequence[_Run], redact: Redact) -> Iterator[str]:
     if rows:
         yield from ("", "### Failing tasks", "")
     for one, row in rows[:_TASKS]:
-        yield f"- **{text(redact(row.title))}** ({text(one.view.name)}): {row.ending}"
+        yield f"- **{text(redact(row.title))}** ({text(redact(one.view.name))}): {row.ending}"
         if row.error:
             yield f"  - {code(redact(row.error), _FEEDBACK)}"
         for trial in row.bad_trials[:1]:
