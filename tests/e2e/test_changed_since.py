@@ -240,6 +240,18 @@ def test_links_lead_to_what_they_mean(repo: Path):
     assert ran(run(elsewhere, "ada", "bob", since="HEAD")) == ["bob"]
 
 
+def test_what_links_within_a_skill_lead_to_is_part_of_it(repo: Path):
+    write_tree(repo, {"common/more.md": "more\n", "common/all/a.md": "a\n"})
+    (repo / "skills/ada/references/linked.md").symlink_to("../../../common/more.md")
+    (repo / "skills/bob/references").symlink_to("../../common/all", target_is_directory=True)
+    commit(repo)
+    write_tree(repo, {"common/more.md": "less\n"})
+    assert ran(run(repo, "ada", "bob", since="HEAD")) == ["ada"]
+    commit(repo)
+    write_tree(repo, {"common/all/b.md": "b\n"})
+    assert ran(run(repo, "ada", "bob", since="HEAD")) == ["bob"]
+
+
 def test_a_suite_that_cannot_be_read_is_touched_by_its_files(repo: Path):
     write_tree(repo, {"evals/ada/eval.yaml": "a: [", "evals/bob/x": "x"})
     ended = run(repo, "ada", "bob", since="HEAD")

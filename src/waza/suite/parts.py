@@ -24,6 +24,7 @@ from waza.workspace.prepare import find_repository
 
 _SETTINGS = {PROJECT_FILE, "AGENTS.md", "CLAUDE.md"}  # of all that is below their directory
 _INSTRUCTIONS = ("copilot-instructions.md", "instructions")  # in .github, of all that is beside it
+_NO_LINKS = {".git", ".venv", ".waza", "node_modules"}  # where links are made by programs
 _COMMIT = 40  # characters of a commit that is named in full
 
 
@@ -76,6 +77,8 @@ def read_parts(path: Path, request: LoadOptions, source: Path | None = None) -> 
         with suppress(ValueError):  # a path that leads elsewhere, which is reported when the suite is run
             roots += input_paths(task)
         roots += [root for grader in task.all_graders for root in read_roots(grader)]
+    roots += [to for root in {suite.directory, *map(Path, roots)} for to in _linked(root)]
+    for task in suite.tasks:
         roots += _repositories(task)
     return SuiteParts(
         path=path,
@@ -157,6 +160,13 @@ def _repositories(task: Task) -> Iterator[Path]:
     for repo in task.inputs.repos:
         if len(repo.commit) != _COMMIT:
             yield find_repository(task, repo)
+
+
+def _linked(root: Path) -> Iterator[Path]:
+    """Yield what the links within a directory lead to, such as a text that several skills have in common."""
+    for folder, names, files in os.walk(root):
+        yield from (path for name in (*names, *files) if (path := Path(folder, name)).is_symlink())
+        names[:] = [name for name in names if name not in _NO_LINKS]
 
 
 def _forms(path: Path) -> Iterator[Path]:
