@@ -182,6 +182,8 @@ def test_nothing_in_an_input_is_run(runner: Runner, tmp_path: Path):
     for name in ("a/../b", "", "a b", "..", hostile):
         ended = run(runner, "green/eval.yaml", name=name)
         assert (ended.outcome, ended.outputs["passed"], len(ended.uses)) == ("failure 2", "false", 1)
+    for name in ("program", "cache"):  # not a directory that the action has anyway
+        assert run(runner, "green/eval.yaml", name=name).outcome == "success", name
     assert run(runner, "--help").outcome == "failure 2"  # a suite is never an option
     assert not (tmp_path / "x").exists()
 
