@@ -145,7 +145,7 @@ def test_every_check_fails_for_a_wrong_answer(tmp_path: Path):
 def test_what_was_given_is_in_the_description_and_the_trigger_tests(tmp_path: Path):
     given = (
         "--description",
-        'Grüßt "alle": auch #1',
+        'Grüßt "alle": auch #1, @name@ und @bob@',
         "--trigger",
         "say hello, greet Ada",
         "--anti-trigger",
@@ -154,7 +154,7 @@ def test_what_was_given_is_in_the_description_and_the_trigger_tests(tmp_path: Pa
     assert waza("new", "greeter", *given, cwd=tmp_path).code == 0
     text = (tmp_path / "greeter" / "SKILL.md").read_text(encoding="utf-8")
     described = plain_frontmatter(text)["description"]
-    assert described.startswith('Grüßt "alle": auch #1. ')
+    assert described.startswith('Grüßt "alle": auch #1, @name@ und @bob@. ')
     assert described.endswith("USE FOR: say hello, greet Ada. DO NOT USE FOR: goodbyes.")
     tests = plain(tmp_path / "greeter" / "evals" / "trigger_tests.yaml")
     assert [one["prompt"] for one in tests["should_trigger_prompts"]] == ["Say hello.", "Greet Ada."]

@@ -270,7 +270,7 @@ def test_what_is_no_failure_is_refused_with_advice(failed: Path, tmp_path: Path)
         (["results.json", "broken"], "broke without a verdict (away)"),
         (["results.json", "gret"], "did you mean 'greet'?"),
         (["nothing.json", "greet"], "is neither a file nor a directory nor the id of a run"),
-        (["results.json", "greet", "--trial", "7"], "trial 7 of it"),
+        (["results.json", "greet", "--trial", "7"], "no trial 7 of it is in run-"),
         (["results.json", "greet", "-o", "tasks/fine.yaml"], "overwrite with --overwrite"),
         (["results.json", "greet", "--suite", "gone.yaml"], "gone.yaml"),
     ):

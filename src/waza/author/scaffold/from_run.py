@@ -82,8 +82,8 @@ def choose_trial(run: str, head: SuiteResult, task: TaskResult, number: int | No
     """Return a trial of a task that failed: that of a number, else the first one. Raises UsageError without one."""
     trials = [one for one in task.runs if number in (None, one.run_number)]
     if not trials:
-        which = f"trial {number} of it" if number else "no trial of it"
-        raise UsageError(f"{task.test_id!r}: {which} is in {run}")
+        which = f"no trial {number}" if number else "no trial"
+        raise UsageError(f"{task.test_id!r}: {which} of it is in {run}")
     found = [FailedTrial(run=run, head=head, task=task, trial=one) for one in trials]
     failed = next((one for one in found if one.trial.status == "failed" and one.failures), None)
     if failed is not None:

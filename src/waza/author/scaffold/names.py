@@ -10,7 +10,7 @@ from waza.errors import UsageError
 from waza.kit.unsafe_text import escape_unsafe
 
 # Names of devices, which no file on Windows can have, whatever its ending.
-_OF_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_OF_WINDOWS = re.compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(\..*)?", re.IGNORECASE)
 _GRADER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 _FILE_NAME = re.compile(r"\w[\w .+-]*", re.UNICODE)
 _LONGEST_FILE_NAME = 100  # characters; with its ending and directory it fits everywhere

@@ -10,21 +10,23 @@ from textwrap import indent
 TEMPLATES = Path(__file__).parent / "templates"
 ENDING = ".tmpl"  # keeps tools from taking a template for what it becomes
 
-_LINE = re.compile(r"^([ ]*)@([a-z_]+)@\n", re.MULTILINE)
-_WORD = re.compile(r"@([a-z_]+)@")
+_NAME = re.compile(r"^([ ]*)@([a-z_]+)@\n|@([a-z_]+)@", re.MULTILINE)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Return a template with its values. KeyError: it has a name that has none.
 
     A line that is nothing but a name becomes all lines of the value, indented as the name is; without any it goes.
+    What looks like a name in a value is left as it is.
     """
 
-    def fill_line(match: re.Match[str]) -> str:
+    def fill_name(match: re.Match[str]) -> str:
+        if match[3]:
+            return values[match[3]]
         value = values[match[2]].rstrip("\n")
         return indent(value, match[1]) + "\n" if value else ""
 
-    return _WORD.sub(lambda match: values[match[1]], _LINE.sub(fill_line, text))
+    return _NAME.sub(fill_name, text)
 
 
 def fill_file(name: str, values: Mapping[str, str]) -> str:
