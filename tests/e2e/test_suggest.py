@@ -229,3 +229,27 @@ def test_previews_and_what_is_refused(workspace):
     write_tree(workspace, {"answers.json": '[{"reply": {"graders": ["wgp", "charm"]}}]'})
     done = waza("suggest", "review", "--executor", "mock:answers.json", "--model", "m", cwd=workspace)
     assert "names no type of grader that can be used" in done.err
+
+
+def test_no_program_is_suggested(workspace):
+    """What a model suggests is run by `waza run`, so it names no program, and no file that other programs obey."""
+    program = "{type: program, name: p, config: {command: touch, args: [x]}}"
+    hooks = "hooks: {before_run: [{command: touch x}]}\n"
+    servers = "config: {executor: mock, mcp_servers: {s: {command: touch, args: [x]}}}"
+    for answer, message in (
+        (with_task(TASK.replace("graders:", f"graders:\n  - {program}")), "'p' (program) starts a program"),
+        ({**ANSWER, "eval_yaml": f"{SUITE}graders: [{program}]\n"}, "'p' (program) starts a program"),
+        ({**ANSWER, "eval_yaml": SUITE + hooks}, "eval.yaml: hooks may start a program"),
+        (
+            {**ANSWER, "eval_yaml": SUITE.replace("config: {executor: mock}", servers)},
+            "config.mcp_servers may start",
+        ),
+        ({**ANSWER, "fixtures": [{"path": ".git/hooks/pre-commit", "content": "#!/bin/sh\n"}]}, "is hidden"),
+        ({**ANSWER, "fixtures": [{"path": "fixtures/.waza.yaml", "content": "x: 1\n"}]}, "is hidden"),
+    ):
+        done = suggest(workspace, "--apply", "--force", answer=answer)
+        assert (done.code, done.out, message in done.err) == (2, "", True), (message, done.err)
+        assert list_files(workspace) == ["review/SKILL.md"]
+    kept = {"skills/review/evals/eval.yaml": f"{SUITE}graders: [{program}]\n"}
+    write_tree(workspace, kept)
+    assert suggest(workspace, "--apply").code == 0  # of a suite that is there, somebody has chosen them

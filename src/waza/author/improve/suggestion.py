@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -31,6 +31,7 @@ from waza.suite.loading import LoadOptions
 
 _MOST_FILES = 50
 _LONGEST = 200_000  # characters of a file
+_PROGRAMS = ("program", "wgp")  # types of graders that start what they name
 _FENCED = re.compile(r"^```[\w-]*\n(.*?)^```\s*$", re.DOTALL | re.MULTILINE)
 
 
@@ -163,6 +164,8 @@ def _check_path(path: str, output_dir: Path) -> str:
         raise AskError(f"the answer has a path that cannot be used: {error}") from error
     if name == "." or not is_inside(output_dir, place):
         raise AskError(f"the path {path!r} of the answer leads out of {display_path(output_dir)}")
+    if any(part.startswith(".") for part in PurePosixPath(name).parts):
+        raise AskError(f"the path {path!r} of the answer is hidden, where files are that programs obey")
     return name
 
 
@@ -195,7 +198,7 @@ def check_suggestion(suggestion: Suggestion, target: DetectedSkill) -> Suggestio
         added = [problem for problem in after if _key(problem) not in known]
         errors = [str(one) for one in added if one.severity == "error"]
         if suite is not None and not errors:
-            errors = [*_list_unused(suggestion, copy, suite)]
+            errors = [*_list_unused(suggestion, copy, suite), *_list_programs(suggestion, copy, suite)]
         notes = [str(one) for one in added if one.severity == "warning"]
         old = sum(one.severity == "error" for one in before)
         notes += [f"the files that are there have {pluralize(old, 'mistake')} already"] if old else []
@@ -227,6 +230,30 @@ def _list_unused(suggestion: Suggestion, copy: Path, suite: Suite) -> Iterator[s
     for one in suggestion.tasks:
         if safe_join(copy, one.path).resolve() not in used:
             yield f"{one.path}: no pattern under 'tasks' of {suggestion.suite_file} names it, so that it would not run"
+
+
+def _list_programs(suggestion: Suggestion, copy: Path, suite: Suite) -> Iterator[str]:
+    """Yield what of a suggestion names programs, which a run would start: nobody has chosen these."""
+    own = set() if not suggestion.keeps_suite else {one.name for one in suite.file.graders}
+    suggested = {safe_join(copy, one.path).resolve() for one in suggestion.tasks}
+    graders = {
+        built.spec.name: built.spec.type
+        for task in suite.tasks
+        if task.file and Path(task.file).resolve() in suggested
+        for built in task.all_graders
+        if built.spec.type in _PROGRAMS and built.spec.name not in own
+    }
+    for name, kind in graders.items():
+        yield f"the grader {name!r} ({kind}) starts a program; write it yourself if you want it"
+    if not suggestion.keeps_suite:
+        config = suite.file.config
+        keys = {
+            "hooks": any(msgspec.structs.astuple(suite.file.hooks)),
+            "config.executor_options": config.executor_options,
+            "config.mcp_servers": config.mcp_servers,
+        }
+        for key in (key for key, given in keys.items() if given):
+            yield f"{suggestion.suite_file}: {key} may start a program; write it yourself if you want it"
 
 
 def list_conflicts(suggestion: Suggestion) -> list[Path]:
