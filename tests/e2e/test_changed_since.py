@@ -226,6 +226,20 @@ def test_what_waza_writes_is_no_change(tmp_path: Path):
         assert ran(waza("run", *more, "--changed-since", "HEAD", cwd=root)) == expected
 
 
+def test_a_submodule_touches_what_is_in_it(repo: Path, tmp_path: Path):
+    other = write_tree(tmp_path / "other", {"dee/SKILL.md": skill("dee")})
+    git(other, "init", "-q")
+    commit(other)
+    git(
+        repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.as_uri(), "skills/more"
+    )
+    commit(write_tree(repo, suite_of("dee")))
+    inside = repo / "skills" / "more"
+    commit(write_tree(inside, {"dee/SKILL.md": skill("dee") + "x"}))
+    ended = run(repo, "dee", "ada", since="HEAD")
+    assert (ended.code, ran(ended)) == (0, ["dee"]), ended.err
+
+
 def test_links_lead_to_what_they_mean(repo: Path):
     (repo / "real").mkdir()
     (repo / "skills" / "ada").rename(repo / "real" / "ada")
@@ -273,7 +287,7 @@ def test_no_repository_no_commit_and_no_history(repo: Path, tmp_path: Path):
     commit(repo)
     for place, since, told in (
         (outside, "main", "--changed-since needs a git repository, and the current directory is in none"),
-        (repo, "nowhere", "--changed-since nowhere: git rev-parse --verify in "),
+        (repo, "nowhere", "--changed-since nowhere: there is no commit, branch or tag 'nowhere' in "),
         (repo, "--output=x", "'--output=x' is not a commit; give a hash, a branch or a tag"),
         (repo, "main", "'main' and what is checked out in"),
         (shallow, "HEAD~1", "this is a shallow clone, which has no history back to 'HEAD~1'; fetch all of it with `git fetch --unshallow`"),

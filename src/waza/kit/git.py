@@ -259,9 +259,23 @@ async def _without_history(top: Path, revision: str, error: GitError) -> GitErro
                 f"this is a shallow clone, which has no history back to {revision!r}; fetch all of it with "
                 "`git fetch --unshallow` (in a workflow of GitHub: fetch-depth: 0 of actions/checkout)"
             )
-        await _git(top, "rev-parse", "--verify", f"{_revision(revision)}^{{commit}}")
-        return GitError(f"{revision!r} and what is checked out in {top} have no commit in common")
+        if error.exit_status is None:
+            return error
+        if await _is_commit(top, revision):
+            return GitError(f"{revision!r} and what is checked out in {top} have no commit in common")
+        return GitError(
+            f"there is no commit, branch or tag {revision!r} in {top}; fetch it, or name another one, "
+            "such as a branch of a remote (origin/main)"
+        )
     return error
+
+
+async def _is_commit(top: Path, revision: str) -> bool:
+    try:
+        await rev_parse(top, revision)
+    except GitError:
+        return False
+    return True
 
 
 async def resolve_tree(path: Path, commit: str) -> str:

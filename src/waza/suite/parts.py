@@ -45,6 +45,8 @@ class SuiteParts(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a file belongs to the suite, whether it is there or not."""
         if not self.roots.isdisjoint((path, *path.parents)):
             return True
+        if path.is_dir():  # a submodule, or a repository that git does not look into
+            return any(root.is_relative_to(path) for root in self.roots)
         relative = Path(os.path.relpath(path, os.path.realpath(self.path.parent))).as_posix()
         return any(matches(pattern, relative) for pattern in self.patterns)
 
