@@ -107,3 +107,13 @@ def test_no_answer_changes_nothing(tmp_path, step):
 def test_it_is_in_what_is_printed_as_json(tmp_path):
     done = run(tmp_path, "--json", suite=with_answer({"reply": "## Findings\n\nNothing."}))
     assert strict_json(done.out)["metadata"]["suggestion_report"].startswith("## Findings")
+
+
+def test_a_preview_asks_nobody(tmp_path):
+    done = run(tmp_path, "--show-prompt", suite=with_answer({"error": "somebody came"}))
+    assert (done.code, "somebody came" in done.err) == (1, False)
+    assert "== question 1 (suggest_changes), " in done.err
+    assert "1 question to mock (m), " in done.err
+    assert "suggestion_report" not in done.results()["metadata"]
+    alone = waza("run", "eval.yaml", "--show-prompt", cwd=tmp_path)
+    assert (alone.code, "--show-prompt shows what --suggest would ask" in alone.err) == (2, True)

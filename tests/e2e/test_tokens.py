@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -398,6 +399,15 @@ def test_what_a_sparse_checkout_leaves_out_is_not_removed(repository):
     git(repository, "sparse-checkout", "set", "skills/verbose")
     assert not (repository / "skills/planted/SKILL.md").exists()
     assert summary(tokens(repository, "compare", "--format", "json")) == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes on Linux alone")
+def test_names_that_are_not_utf_8(repository):
+    (repository / os.fsdecode(b"caf\xe9.md")).write_text("x\n")
+    commit(repository)
+    (repository / os.fsdecode(b"caf\xe9.md")).write_text("x y\n")
+    assert summary(tokens(repository, "compare", "--format", "json")) == {"caf\\xe9.md": ("modified", 1)}
+    assert "caf\\xe9.md" in strict_json(tokens(repository, "count", "--format", "json").out)["files"]
 
 
 def test_before_the_first_commit(tmp_path):

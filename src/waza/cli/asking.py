@@ -13,6 +13,7 @@ from waza.errors import SuiteError, UsageError
 from waza.kit.scripted_replies import MOCK
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
+from waza.report.words import Write
 from waza.suite.detect import DetectedSkill
 from waza.suite.discover import read_target
 from waza.suite.load import load
@@ -68,15 +69,15 @@ def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:
         return None
 
 
-def print_questions(asker: Asker) -> None:
+def print_questions(asker: Asker, write: Write = print_line) -> None:
     """Print what would be asked, and how many tokens it has."""
     for number, question in enumerate(asker.questions, start=1):
-        print_line(f"== question {number} ({question.asker}), {_describe(question.tokens, asker)}")
-        print_line(question.text)
-        print_line("")
+        write(f"== question {number} ({question.asker}), {_describe(question.tokens, asker)}")
+        write(question.text)
+        write("")
     total = sum(question.tokens for question in asker.questions)
     count = pluralize(len(asker.questions), "question")
-    print_line(f"{count} to {asker.name}, {_describe(total, asker)}; nobody was asked")
+    write(f"{count} to {asker.name}, {_describe(total, asker)}; nobody was asked")
 
 
 def _describe(tokens: int, asker: Asker) -> str:

@@ -24,6 +24,8 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
     if arguments.form != "default":
         others = ["--format github-comment"]
     check_printed(reporters, others)
+    if arguments.show_prompt and not arguments.suggest:
+        raise UsageError("--show-prompt shows what --suggest would ask; give both")
     if arguments.session_dir and arguments.session_log is False:
         raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
     check_distinct([path for path in (arguments.output, arguments.otel_file) if path], reporters)

@@ -93,6 +93,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option("--interpret", is_flag=True, help="Say in plain words what the figures mean.")
 @click.option("--recommend", is_flag=True, help="Recommend one of several models.")
 @click.option("--suggest", is_flag=True, help="Ask a model what to change in the skill, if anything failed.")
+@click.option("--show-prompt", is_flag=True, help="With --suggest: print what would be asked; ask nobody.")
 @click.option(
     "--auto-file-issue",
     is_flag=True,

@@ -97,6 +97,7 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     interpret: bool
     recommend: bool
     suggest: bool
+    show_prompt: bool
     auto_file_issue: bool
     print_issue: bool
     transcript_dir: Path | None
@@ -479,7 +480,15 @@ class _SuitesRun:
             one = self.done[number]
             redactor = make_redactor(job.suite, self.project, self.redaction)
             directory = self.arguments.transcript_dir
-            text = await suggest_for(job.suite, job.model, one.outcome, self.project, redactor, directory)
+            text = await suggest_for(
+                job.suite,
+                job.model,
+                one.outcome,
+                self.project,
+                redactor,
+                directory,
+                preview=self.arguments.show_prompt,
+            )
             if not text:
                 continue
             self.done[number] = with_metadata(one, run, KEY, text)

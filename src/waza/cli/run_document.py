@@ -21,7 +21,7 @@ _OF_SUITES = {
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
         *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
         *("no_summary", "interpret", "recommend", "suggest", "transcript_dir", "session_log"),
-        *("auto_file_issue", "print_issue"),
+        *("auto_file_issue", "print_issue", "show_prompt"),
         *("snapshot", "snapshot_env_allow", "evidence_files", "redact"),
         *("discover", "strict", "warnings_as_errors"),
     )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from waza.author.improve.ask import Asker, AskOptions, make_asker
+from waza.author.improve.ask import Asker, AskOptions, NotAskedError, make_asker
 from waza.author.improve.run_suggestion import find_failures, suggest_changes
+from waza.cli.asking import print_questions
 from waza.cli.grader_text import grader_text
 from waza.cli.streams import print_notice
 from waza.errors import UsageError, WazaError
@@ -30,18 +31,24 @@ async def suggest_for(
     project: Project,
     redactor: Redactor,
     transcripts: Path | None,
+    *,
+    preview: bool,
 ) -> str:
     """Return what to change, redacted; nothing where everything passed, or nobody could say, which is a notice.
 
-    `transcripts` is the directory that gets the question with its answer.
+    `transcripts` is the directory that gets the question with its answer. In a preview nobody is asked, and the question
+    is printed on standard error.
     """
     failures = find_failures(outcome)
     if not failures.tasks and not failures.triggers:
         return ""
     asked = msgspec.structs.replace(suite, models=(model,))
     try:
-        async with make_asker(project, AskOptions(), asked) as asker:
+        async with make_asker(project, AskOptions(preview=preview), asked) as asker:
             answer = await suggest_changes(suite, outcome, failures, asker, _describe)
+    except NotAskedError:
+        print_questions(asker, print_notice)
+        return ""
     except (WazaError, OSError) as error:
         print_notice(f"Error: no suggestions for {suite.name}: {error}")
         return ""

@@ -32,6 +32,7 @@ from waza.report.words import one_line
 
 MOST_TOKENS = 200_000
 _SHOWN = 200  # characters of an answer that a message repeats
+_ANOTHER = "or name another executor with --executor, such as copilot-sdk"
 
 
 class AskError(WazaError):
@@ -173,7 +174,7 @@ class ExecutorAnswerer:
         config = self._suite.file.config
         interview = await judge.open(None)
         try:
-            return await interview.ask(
+            answer = await interview.ask(
                 msgspec.structs.replace(
                     question,
                     model=question.model or config.judge_model,
@@ -182,6 +183,9 @@ class ExecutorAnswerer:
             )
         finally:
             await interview.aclose()
+        if answer.error and self._suite.capabilities.scripted:
+            return msgspec.structs.replace(answer, error=f"{answer.error}; {_ANOTHER}")
+        return answer
 
     async def aclose(self) -> None:
         """Stop the executor, if it was started."""
@@ -197,7 +201,7 @@ class ExecutorAnswerer:
             return self._started
 
     def _no_judge(self) -> str:
-        return f"the executor {self._suite.file.config.executor!r} has no judge"
+        return f"the executor {self._suite.file.config.executor!r} has no judge; {_ANOTHER}"
 
 
 _BARE_TASK = Task(id="ask", name="ask", file="", prompt="", home=Path(), fixtures=Path(), verbatim=True)
