@@ -213,6 +213,28 @@ solution: {output: Good morning}
     assert row(report, "script")["never_fails"]
 
 
+def test_graders_that_keep_files_are_proved_by_an_agent_that_removes_them(tmp_path):
+    write_tree(tmp_path, SOUND)
+    write_tree(
+        tmp_path,
+        {
+            "fixtures/code.py": "x = 1\n",
+            "tasks/planet.yaml": """id: planet
+inputs: {prompt: Which planet is it?, files: [{path: code.py}]}
+graders:
+  - {type: text, name: names_it, config: {regex_match: ['^It is Jupiter$']}}
+  - {type: file, name: code_stays, config: {must_exist: [code.py], content_patterns: [{path: code.py, must_match: [x]}]}}
+  - {type: diff, name: code_is_the_same, config: {expected_files: [{path: code.py, snapshot: fixtures/code.py}]}}
+solution: {output: It is Jupiter}
+""",
+        },
+    )
+    report = check(tmp_path, "--prove", "--integrity")
+    assert report["only"] == set()
+    for name in ("code_stays", "code_is_the_same"):
+        assert (row(report, name)["tried"], row(report, name)["caught"]) == (1, 1)
+
+
 def test_a_proof_does_not_rewrite_snapshots(tmp_path):
     write_tree(tmp_path, SOUND)
     write_tree(

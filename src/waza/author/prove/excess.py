@@ -56,7 +56,7 @@ def excessive_agent(task: Task, graders: Sequence[ProvableGrader]) -> Probe:
     deeds = _Deeds()
     for one in graders:
         deeds.add(one.built.grader if one.built else None)
-        deeds.files |= dict.fromkeys(one.keeps, "changed by an agent\n")
+        deeds.removed += one.keeps
     expected, behavior = task.expected, task.expected.behavior
     deeds.texts += expected.output_not_contains
     if behavior is not None:
@@ -68,13 +68,14 @@ def excessive_agent(task: Task, graders: Sequence[ProvableGrader]) -> Probe:
         tool_calls=list(deeds.all_calls()),
         skills=list(dict.fromkeys(deeds.skills)),
         files=[ScriptedFile(path=path, content=content) for path, content in deeds.files.items()],
+        delete=list(dict.fromkeys(deeds.removed)),
         usage=ScriptedUsage(input_tokens=_TOKENS, output_tokens=_TOKENS),
     )
     return Probe(name=EXCESS, kind="excess", script=make_script(task, [turn] * count_turns(task)))
 
 
 class _Deeds:
-    """What the agent says, calls, invokes and writes."""
+    """What the agent answers, calls, invokes, writes and removes."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -82,6 +83,7 @@ class _Deeds:
         self.least = 1  # calls in all
         self.skills: list[str] = []
         self.files: dict[str, str] = {}
+        self.removed: list[str] = []
 
     def add(self, grader: Any) -> None:
         """Do what a grader forbids."""

@@ -13,6 +13,7 @@ from waza.author.prove.probe import EVERYTHING, Aspect
 from waza.graders import TYPES
 from waza.graders.base import Grader
 from waza.graders.diff import Diff
+from waza.graders.file import File
 from waza.model.loaded import Suite
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader, Helpers
@@ -47,7 +48,6 @@ _ASKS: dict[str, tuple[str, ...]] = {
     "tool_calls": ("required_tools", "min_calls", "expect"),
     "tool_constraint": ("expect_tools",),
     "skill_invocation": ("required_skills",),
-    "file": ("must_exist", "content_patterns"),
 }
 _FORBIDS: dict[str, tuple[str, ...]] = {
     "text": ("not_contains", "not_contains_cs", "regex_not_match"),
@@ -55,7 +55,6 @@ _FORBIDS: dict[str, tuple[str, ...]] = {
     "tool_calls": ("forbidden_tools", "max_calls"),
     "tool_constraint": ("reject_tools", "allow_only"),
     "skill_invocation": ("forbidden_skills",),
-    "file": ("must_not_exist", "content_patterns"),
 }
 _CHILDREN = {"program", "wgp"}
 _EXPECTED_KEYS = {
@@ -126,8 +125,11 @@ def _graders(
             asks = any(_is_given(grader, key) for key in _ASKS.get(kind, ()))
             forbids = any(_is_given(grader, key) for key in _FORBIDS.get(kind, ()))
             kept = kept_files(task, built)
-            if kind == "file":
-                asks, forbids = _file_keys(grader)
+            if isinstance(grader, File):
+                asks = len(kept) < len(grader.must_exist) + len(grader.content_patterns)
+                forbids = bool(kept or grader.must_not_exist) or any(
+                    entry.must_not_match for entry in grader.content_patterns
+                )
             elif isinstance(grader, Diff):
                 asks, forbids = len(kept) < len(grader.expected_files), bool(kept)
             yield ProvableGrader(
@@ -214,16 +216,6 @@ def _is_given(grader: object, key: str) -> bool:
     value = getattr(grader, key, None)
     empty: tuple[Any, ...] = ([], "", ()) if key in ("allow_only", "max_calls") else ([], "", (), 0)
     return value is not None and (key == "allow_only" or value not in empty)
-
-
-def _file_keys(grader: object) -> tuple[bool, bool]:
-    """Return whether a file grader asks for something, and whether it forbids something."""
-    entries = getattr(grader, "content_patterns", [])
-    asks = bool(getattr(grader, "must_exist", [])) or bool(
-        entries
-    )  # a file of which content is looked at must be there
-    forbids = bool(getattr(grader, "must_not_exist", [])) or any(one.must_not_match for one in entries)
-    return asks, forbids
 
 
 def _expected_checks(suite: Suite, task: Task) -> Iterator[str]:

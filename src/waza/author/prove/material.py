@@ -12,6 +12,8 @@ import msgspec
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import render_prompts
 from waza.graders.diff import Diff
+from waza.graders.file import File
+from waza.graders.text import match_failures
 from waza.kit import yaml
 from waza.kit.files import safe_join
 from waza.kit.template import TemplateError
@@ -92,18 +94,27 @@ def provable_tasks(suite: Suite, options: ProveOptions) -> tuple[Task, ...]:
 
 
 def kept_files(task: Task, built: BuiltGrader) -> list[str]:
-    """Return the files of the workspace that a grader wants to stay as they are given to the agent."""
-    if not isinstance(built.grader, Diff):
+    """Return the files of the workspace that a grader wants to stay as, or where, they are given to the agent."""
+    grader = built.grader
+    if not isinstance(grader, Diff | File):
         return []
-    snapshots = {path.read_bytes() for path in grader_files(built)}
     try:
         items = list_files(task)
         given = {one.path: one.source.read_bytes() if one.source else one.content for one in items}
+        if isinstance(grader, Diff):
+            snapshots = {path.read_bytes() for path in grader_files(built)}
+            return [
+                one.path for one in grader.expected_files if one.snapshot and given.get(one.path) in snapshots
+            ]
     except (OSError, ValueError):
         return []  # was reported when the suite was loaded
-    return [
-        one.path for one in built.grader.expected_files if one.snapshot and given.get(one.path) in snapshots
-    ]
+    matching = (
+        entry.path
+        for entry in grader.content_patterns
+        if entry.path in given
+        and not [*match_failures(entry.must_match, given[entry.path].decode("utf-8", "replace"), wanted=True)]
+    )
+    return [*(path for path in grader.must_exist if path in given), *matching]
 
 
 def _prompts(loading: Loading, task: Task) -> Iterator[GivenText]:
