@@ -333,7 +333,9 @@ def test_scripts_run_only_with_consent_and_their_files_become_fixtures(tmp_path:
     assert not (tmp_path / "without/fixtures").exists()
     done = waza("import", "plugin", "-o", "made", "--scaffold", cwd=tmp_path)
     assert (done.code, "not run" in done.err) == (0, False), done.err
-    assert (tmp_path / "made/fixtures/n/d/p.txt").read_text() == "mango\n"
+    fixtures = tmp_path / "made/fixtures/n"
+    assert [path for path in fixtures.rglob("*") if path.is_file()] == [fixtures / "d/p.txt"]
+    assert (fixtures / "d/p.txt").read_text() == "mango\n"
     assert waza("run", "made", "--executor", "mock", cwd=tmp_path).code == 0
     write_tree(tmp_path, {"plugin/evals/n/s.sh": "echo no >&2; exit 3"})
     failed = waza("import", "plugin", "-o", "other", "--scaffold", cwd=tmp_path)

@@ -27,13 +27,15 @@ class Scaffold:
             return {}
         script = (source.root / relative).resolve()
         temporary = ProcessTempdir("scaffold")
+        workspace = temporary.path / "workspace"  # beside the file by which the directory is owned
         try:
-            ended = asyncio.run(_run(script, temporary.path))
+            workspace.mkdir()
+            ended = asyncio.run(_run(script, workspace))
             if not ended.ok:
                 said = shorten_middle(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
                 source.error("unreadable-file", relative, f"the script failed ({ended.outcome}): {said}")
                 return {}
-            return _collect(temporary.path, source, relative)
+            return _collect(workspace, source, relative)
         finally:
             temporary.remove()
 
