@@ -158,6 +158,8 @@ MISTAKES = {
     ("--skills-dir", "a#b"): "is not a directory of the project",
     ("--engine", "mokc"): "did you mean 'mock'?",
     ("--workflow", "--source", "nowhere"): "is not the address of a repository",
+    ("--workflow", "--source", "https://github.com/a/b@v1 # x"): "is not the address of a repository",
+    ("--workflow", "--source", "https://github.com/a/b\nrun: x"): "is not the address of a repository",
     ("file.txt",): "is not a directory",
 }
 

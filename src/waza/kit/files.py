@@ -54,6 +54,42 @@ def write_atomic(
         raise write_error(path, error) from error
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet, as a whole. Its directory is there.
+
+    Raises FileExistsError if something is there, also if another process has just put it there, and WazaError naming the
+    file for what else goes wrong; nothing half-written is left.
+    """
+    temporary = path.with_name(f".waza-{secrets.token_hex(8)}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _put_in_place(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise write_error(path, error) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except (
+        OSError
+    ):  # a file system without links; the moment that is left between the two cannot be helped there
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        temporary.replace(path)
+
+
 def rewrite_file(path: Path, data: bytes) -> None:
     """Replace the content of a file that is there, as a whole; its mode stays, also that of what a link leads to.
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from waza.errors import UsageError, WazaError
-from waza.kit.files import write_atomic
+from waza.kit.files import write_atomic, write_new
 from waza.kit.os_errors import describe_os_error
 from waza.problem import display_path
 
@@ -46,6 +46,7 @@ class NewFiles:
         Raises UsageError, naming the files, where something is there already and must not be overwritten, and
         WazaError for what cannot be written; all is as before then.
         """
+        same = {path for path in self._contents if os.path.lexists(path)}
         taken = self.conflicts()
         if taken and not overwrite:
             raise UsageError(f"{list_paths(taken)} {'is' if len(taken) == 1 else 'are'} there already")
@@ -54,13 +55,22 @@ class NewFiles:
         made, before = list[Path](), dict[Path, bytes | None]()
         try:
             for path, content in self._contents.items():
-                made += _make_directories(path.parent)
-                before[path] = path.read_bytes() if path.exists() else None
-                write_atomic(path, content)
+                _make_directories(path.parent, made)
+                if overwrite or path in same:
+                    before[path] = path.read_bytes() if path.exists() else None
+                    write_atomic(path, content)
+                else:
+                    write_new(path, content)
+                    before[path] = None
                 if content.startswith(_PROGRAM):
                     path.chmod(0o755)
         except BaseException as error:
             _undo(before, made)
+            if isinstance(error, FileExistsError):
+                what = display_path(path)
+                raise UsageError(
+                    f"{what} was written by another program just now; nothing was changed"
+                ) from error
             if isinstance(error, OSError):
                 where = error.filename or "the files"
                 raise WazaError(f"cannot write {where}: {describe_os_error(error)}") from error
@@ -92,12 +102,12 @@ def _refuse_obstacle(path: Path) -> None:
         raise UsageError(f"{display_path(obstacle)} is not a directory; choose another place")
 
 
-def _make_directories(directory: Path) -> list[Path]:
-    """Make a directory and those above it that are missing; return these, outermost first."""
-    missing = [one for one in (directory, *directory.parents) if not one.exists()][::-1]
-    for one in missing:
-        one.mkdir()
-    return missing
+def _make_directories(directory: Path, made: list[Path]) -> None:
+    """Make a directory and those above it that are missing, and add these, outermost first."""
+    for one in [one for one in (directory, *directory.parents) if not one.exists()][::-1]:
+        with suppress(FileExistsError):  # another program has just made it
+            one.mkdir()
+            made.append(one)
 
 
 def _undo(before: dict[Path, bytes | None], made: list[Path]) -> None:

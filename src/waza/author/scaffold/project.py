@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -30,6 +31,7 @@ ABOUT_SOURCE = "replace your-organization in workflow and hooks by the owner of 
 
 WORKFLOW = ".github/workflows/eval.yml"
 HOOKS = ".pre-commit-config.yaml"
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _EVAL_FILES = ("eval.yaml", "eval.yml")
 _SHOWN = ("files", "cache", "server", "dev", "tokens", "graders")
 """Sections of `.waza.yaml` whose defaults are shown."""
@@ -128,7 +130,7 @@ def plan_project(request: ProjectRequest) -> ProjectPlan:
 def workflow(source: str) -> str:
     """Return a workflow for GitHub that runs the suites of a repository by the action of another, given by its address."""
     path = urlsplit(source).path.strip("/").removesuffix(".git")
-    if path.count("/") != 1:
+    if not _REPOSITORY.fullmatch(path):
         raise UsageError(f"{source!r} is not the address of a repository on GitHub, such as {SOURCE}")
     return fill_file("project/eval.yml", {"action": f"{path}@v{__version__}"})
 
