@@ -165,8 +165,13 @@ def test_the_report_for_people_and_a_second_tuning(workspace):
     assert again.code == 0
     assert "of the sealed part were read in an earlier tuning" in again.err
     assert "The present description stays" in again.out
-    other = tune(workspace, "--seed", "1")
+    assert "of the sealed part were read in an earlier tuning" in again.out  # the report says so as well
+    write_tree(workspace, {".waza/tuning/review-torn.json": "{"})
+    other = tune(workspace, "--seed", "1", "--format", "json")
     assert "used to choose in an earlier tuning with another seed" in other.err
+    notes = " ".join(strict_json(other.out)["notes"])
+    assert "used to choose in an earlier tuning with another seed" in notes
+    assert "is not known: .waza/tuning/review-torn.json cannot be read" in notes
 
 
 def test_an_agent_that_does_not_heed_descriptions(workspace):

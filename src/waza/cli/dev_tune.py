@@ -44,6 +44,7 @@ def tune_skill(found: DetectedSkill, given: DevArguments, project: Project) -> i
     suite, tests = _find_tests(found, given.executor)
     split = split_prompts(tests, given.seed or 0)
     most = _limit_candidates(tests, split, given.max_iterations or project.keys.dev.maxIterations)
+    earlier = tuple(describe_earlier(project.directory, target.name, split))
     request = TuneRequest(
         skill=target.name,
         definition=target.path.read_bytes().decode("utf-8"),
@@ -51,6 +52,7 @@ def tune_skill(found: DetectedSkill, given: DevArguments, project: Project) -> i
         split=split,
         most=most,
         trials=given.trials or 1,
+        notes=earlier,
     )
     asking = AskArguments(
         executor=given.executor,
@@ -61,7 +63,7 @@ def tune_skill(found: DetectedSkill, given: DevArguments, project: Project) -> i
     asker = choose_asker(asking, project, suite)
     if given.show_prompt:
         return _preview(request, asker)
-    for note in describe_earlier(project.directory, target.name, split):
+    for note in earlier:
         print_notice(f"warning: {note}")
     watcher = _Watcher(TuningRecord(project.directory, target.name))
     measure = TriggerMeasure(suite, target, project, given.trials or 1, Cancellation())

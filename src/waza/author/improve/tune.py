@@ -147,7 +147,10 @@ def least_prompts() -> int:
 
 
 class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to tune: the text of the skill's file with its present description, the parts, and how much to try."""
+    """What to tune: the text of the skill's file with its present description, the parts, and how much to try.
+
+    `notes` are what the report has to say from the start, such as that the sealed part was read before.
+    """
 
     skill: str
     definition: str
@@ -155,6 +158,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
     split: Split
     most: int
     trials: int = 1
+    notes: tuple[str, ...] = ()
 
 
 async def tune(request: TuneRequest, asker: Asker, measure: Measure, watcher: Watcher) -> Tuning:
@@ -175,7 +179,7 @@ class _Loop:
         self.split = request.split
         self.seen: dict[int, Measurement] = {}  # of train and validation, by the number of the description
         self.tried: list[TunedDescription] = []
-        self.notes: list[str] = []
+        self.notes: list[str] = [*request.notes]
         self.best = 0  # on the train part
 
     async def run(self) -> Tuning:

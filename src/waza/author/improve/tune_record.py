@@ -20,6 +20,8 @@ from waza.kit.files import write_atomic
 from waza.kit.git import ignore_in_git
 from waza.kit.moments import write_now
 from waza.kit.text import pluralize
+from waza.problem import display_path
+from waza.report.transcripts import slug
 
 _DIRECTORY = Path(".waza", "tuning")
 
@@ -29,7 +31,9 @@ class TuningRecord:
 
     def __init__(self, project: Path, skill: str) -> None:
         self.path = (
-            project / _DIRECTORY / f"{skill}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}.json"
+            project
+            / _DIRECTORY
+            / f"{slug(skill)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}.json"
         )
         self._unsealed = ""
 
@@ -52,13 +56,16 @@ def describe_earlier(project: Path, skill: str, split: Split) -> Iterator[str]:
     """Yield what earlier tunings of a skill have seen of the prompts that are sealed now."""
     sealed = {normalize_prompt(one.text) for one in split.sealed}
     read, used = set[str](), set[str]()
-    for document in _list_records(project, skill):
+    unread: list[str] = []
+    for document in _list_records(project, skill, unread):
         parts = document.get("parts")
         if not isinstance(parts, dict):
             continue
         if document.get("unsealed_at"):
             read |= _prompts(parts.get("sealed"))
         used |= _prompts(parts.get("train")) | _prompts(parts.get("validation"))
+    if unread:
+        yield f"whether the sealed part was read before is not known: {', '.join(unread)} cannot be read"
     if again := len(sealed & read):
         yield (
             f"{pluralize(again, 'prompt')} of the sealed part {'was' if again == 1 else 'were'} read in an earlier tuning; "
@@ -71,11 +78,13 @@ def describe_earlier(project: Path, skill: str, split: Split) -> Iterator[str]:
         )
 
 
-def _list_records(project: Path, skill: str) -> Iterator[dict[str, Any]]:
-    for path in sorted((project / _DIRECTORY).glob(f"{skill}-*.json")):
+def _list_records(project: Path, skill: str, unread: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the records of a skill; files that cannot be read are added to `unread`."""
+    for path in sorted((project / _DIRECTORY).glob(f"{slug(skill)}-*.json")):
         try:
             document = msgspec.json.decode(path.read_bytes())
         except (OSError, msgspec.DecodeError):
+            unread.append(display_path(path))
             continue
         if isinstance(document, dict) and document.get("skill") == skill:
             yield document
