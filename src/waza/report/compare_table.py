@@ -25,7 +25,7 @@ def print_comparison(found: SideBySide, draw: Draw) -> None:
     draw("FILES", files)
     draw("COMPARISON", [part for one in found.all_comparisons for part in _comparison(one)])
     draw("SUITES", list(_suites(found)))
-    draw("AGGREGATE", [_aggregate(found, numbers), AGGREGATE_NOTE])
+    draw("AGGREGATE", [_aggregate(found, numbers), wrapped(AGGREGATE_NOTE)])
     if any(metrics.total_calls for metrics in found.tool_metrics):
         draw("TOOL USE", [_tools(found.tool_metrics, numbers)])
     draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))

@@ -67,7 +67,7 @@ CASES: list[Case] = [
     case(
         "warnings are errors if they are asked to be",
         "eval.yaml:1:1: graders: 2 tasks have no check: a, b; without one a task passes whatever the agent does; add graders, or expected: to the task",
-        "eval.yaml:4:1: colour: unknown key 'colour', ignored; known: adversarial, baseline, caveats, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version",
+        "eval.yaml:4:1: colour: unknown key 'colour', ignored; known: adversarial, baseline, canary, caveats, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version",
         suite="name: s\nconfig: {executor: mock, model: m}\ntasks: ['?.task']\ncolour: red\n",
         files={"a.task": "id: a\ninputs: {prompt: hi}\n", "b.task": "id: b\ninputs: {prompt: hi}\n"},
         task=None,

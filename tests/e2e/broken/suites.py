@@ -215,7 +215,7 @@ tasks: [t.yaml]
     case(
         "scenario: unknown keys",
         "eval.yaml:4:26: config.modle: unknown key 'modle'; did you mean 'model'?",
-        "eval.yaml:5:1: colour: unknown key 'colour'; known: adversarial, baseline, caveats, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version",
+        "eval.yaml:5:1: colour: unknown key 'colour'; known: adversarial, baseline, canary, caveats, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version",
         "eval.yaml:6:36: hooks.before_run[0].directory: unknown key 'directory'; did you mean 'working_directory'?",
         "eval.yaml:7:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall",
         "eval.yaml:7:21: metrics[0].treshold: unknown key 'treshold'; did you mean 'threshold'?",
