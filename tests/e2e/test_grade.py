@@ -359,10 +359,10 @@ def test_eval_documents_are_distinguished(tmp_path: Path):
     before = suite.read_bytes()
     again = "`waza m365 run 'my evals.json' --agent recorded` judges recorded responses again"
     cases = [
-        (["grade", "my evals.json"], f"Error: my evals.json is an eval document, not a suite; {again}\n"),
+        (["grade", "my evals.json"], f"Error: my evals.json is an evaluation document, not a suite; {again}\n"),
         (["grade", "old.json", "--results", "r.json"], "`waza m365 run old.json --agent recorded`"),
-        (["grade", "eval.yaml", "--results", "my evals.json"], f"my evals.json: is an eval document; {again}\n"),
-        (["compare", "my evals.json", "old.json"], f"my evals.json: is an eval document; {again}\n"),
+        (["grade", "eval.yaml", "--results", "my evals.json"], f"my evals.json: is an evaluation document; {again}\n"),
+        (["compare", "my evals.json", "old.json"], f"my evals.json: is an evaluation document; {again}\n"),
         (["registry", "add", "github.com/a/b@v1", "--eval", "my evals.json"], "not a suite; name a suite, such as"),
         (["grade", "eval.yaml"], "say which results to grade: --results FILE"),
     ]  # fmt: skip

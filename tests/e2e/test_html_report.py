@@ -187,7 +187,7 @@ def test_what_was_not_graded_is_not_green(tmp_path: Path):
         (["eval.yaml", "-o", "r.xml"], "r.xml: results are written as JSON; use --reporter junit:FILE"),
         (
             ["evals.json", "--reporter", "html:h.html"],
-            "results of eval documents are written as HTML by -o FILE.html",
+            "results of evaluation documents are written as HTML by -o FILE.html",
         ),
     ],
 )

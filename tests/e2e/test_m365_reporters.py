@@ -74,7 +74,7 @@ def test_waza_run_of_a_document_takes_reporters(tmp_path: Path):
     [
         (
             ["--reporter", "json:x.json"],
-            "results of eval documents are written as JSON by -o FILE.json and --json",
+            "results of evaluation documents are written as JSON by -o FILE.json and --json",
         ),
         (["--reporter", "junit"], "the reporter junit needs a file: junit:PATH"),
         (["--reporter", "junit:r.json"], "r.json is named by two options and would hold only one of both"),

@@ -122,7 +122,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
         ("eval.yaml", "--format", "xml"): "'xml' is not one of 'human', 'json'",
         (
             "evals.json",
-        ): "evals.json is an eval document, not a suite; `waza m365 validate evals.json` checks it",
+        ): "evals.json is an evaluation document, not a suite; `waza m365 validate evals.json` checks it",
     }
     for args, said in calls.items():
         ended = waza("preflight", *args, cwd=tmp_path)

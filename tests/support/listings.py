@@ -38,7 +38,7 @@ class MyEvaluator:
     def __init__(self, *, model_config, threshold, options=None):
         # model_config:  AzureOpenAIModelConfiguration
         # threshold:     numeric pass/fail threshold
-        # options:       dict of extra config from the eval document
+        # options:       dict of extra config from the evaluation document
         ...
 
     def __call__(

@@ -126,9 +126,9 @@ def run_command(arguments: DocumentRunArguments) -> int:
 def _parse_reporter(text: str) -> ReporterOption:
     reporter = parse_reporter(text)
     if reporter.name == JSON:
-        raise UsageError("results of eval documents are written as JSON by -o FILE.json and --json")
+        raise UsageError("results of evaluation documents are written as JSON by -o FILE.json and --json")
     if reporter.name == "html":
-        raise UsageError("results of eval documents are written as HTML by -o FILE.html")
+        raise UsageError("results of evaluation documents are written as HTML by -o FILE.html")
     return reporter
 
 

@@ -11,7 +11,7 @@ def refuse_document(path: Path, instead: str) -> None:
     """Raise UsageError for an evaluation document. `instead` says what to do."""
     if path.suffix.lower() != ".json":
         return
-    from waza.m365.document.read import is_document  # most calls do without it
+    from waza.foreign.recognize import recognize  # most calls do without it
 
-    if is_document(path):
-        raise UsageError(f"{path} is an eval document, not a suite; {instead}")
+    if recognize(path) == "m365-document":
+        raise UsageError(f"{path} is an evaluation document, not a suite; {instead}")

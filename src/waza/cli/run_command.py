@@ -121,9 +121,9 @@ def run_command(arguments: RunArguments) -> int:
     require_utf8("--model", *arguments.models)
     require_utf8("--judge-model", arguments.judge_model)
     if any(target.lower().endswith(".json") for target in arguments.targets):
-        from waza.m365.document.read import is_document  # most runs do without it
+        from waza.foreign.recognize import recognize  # most runs do without it
 
-        documents = [target for target in arguments.targets if is_document(Path(target))]
+        documents = [target for target in arguments.targets if recognize(Path(target)) == "m365-document"]
         if documents and len(arguments.targets) > 1:
             raise UsageError(f"{documents[0]} is an evaluation document; run it alone")
         if documents:

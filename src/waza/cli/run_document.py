@@ -35,7 +35,7 @@ def run_document(arguments: RunArguments) -> int:
     if len(arguments.models) > 1 or arguments.form != "default" or unused:
         names = ", ".join(unused or ["--format" if arguments.form != "default" else "several --model"])
         raise UsageError(
-            f"{arguments.targets[0]} is an eval document, and has no use for: {names}; see waza m365 run -h"
+            f"{arguments.targets[0]} is an evaluation document, and has no use for: {names}; see waza m365 run -h"
         )
     return m365_run.run_command(
         m365_run.DocumentRunArguments(

@@ -1,4 +1,4 @@
-"""Grader type `evaluator`: the evaluators of eval documents, built-in and custom, in suites."""
+"""Grader type `evaluator`: the evaluators of evaluation documents, built-in and custom, in suites."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     @property
     def _options(self) -> dict[str, Any]:
-        """The options as an eval document has them."""
+        """The options as an evaluation document has them."""
         if self._entry is not None:
             return self._entry
         own = {} if isinstance(self.threshold, UnsetType) else {"threshold": self.threshold}

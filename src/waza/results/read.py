@@ -282,7 +282,7 @@ def _check_kind(data: Any, file: str) -> None:
     if not isinstance(data, dict) or not any(sign in data for sign in _SIGNS):
         if isinstance(data, dict) and ("items" in data or "prompts" in data):
             again = f"waza m365 run {shlex.quote(file)} --agent recorded"
-            _refuse(file, "is an eval document", hint=f"`{again}` judges recorded responses again")
+            _refuse(file, "is an evaluation document", hint=f"`{again}` judges recorded responses again")
         _refuse(file, "is not a results file", hint="write one with `waza run -o FILE`")
 
 

@@ -110,21 +110,6 @@ def document_from_nodes(document: Document, stem: str, warnings: tuple[Problem, 
     )
 
 
-def is_document(path: Path) -> bool:
-    """Tell whether a file is an evaluation document, in any form, rather than a suite; it need not be valid."""
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return False
-    try:
-        root = read_nodes(path)[1].root
-    except SuiteError:
-        return False
-    if isinstance(root, yaml.Sequence):
-        return any(
-            isinstance(one, yaml.Mapping) and {"prompt", "turns"} & one.entries.keys() for one in root.items
-        )
-    return isinstance(root, yaml.Mapping) and bool({"items", "prompts"} & root.entries.keys())
-
-
 def read_nodes(path: Path) -> tuple[str, Document]:
     """Return the text of a file of JSON and its nodes, whatever they are. Raises SuiteError."""
     file, data = display_path(path), _read_bytes(path)
