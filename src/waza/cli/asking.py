@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,8 +20,9 @@ from waza.suite.detect import DetectedSkill
 from waza.suite.discover import read_target
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
-from waza.suite.locate import SuiteLocator
-from waza.suite.project import find_project
+from waza.suite.locate import find_suite_of
+
+T = TypeVar("T")
 
 
 class AskArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,9 +46,19 @@ def choose_asker(given: AskArguments, project: Project, suite: Suite | None) -> 
     return make_asker(project, options, suite, given.executor)
 
 
-def find_target(wanted: str, command: str) -> DetectedSkill:
+def run_asker(asker: Asker, work: Coroutine[Any, Any, T]) -> T:
+    """Return what work that asks comes to, and stop whatever answered. Raises what the work raises."""
+
+    async def run() -> T:
+        async with asker:
+            return await work
+
+    return asyncio.run(run())
+
+
+def find_target(wanted: str, command: str, project: Project) -> DetectedSkill:
     """Return the one skill or agent that is meant. Raises UsageError for several, and SuiteError for one that is broken."""
-    found = find_targets([wanted], find_project(Path.cwd()))
+    found = find_targets([wanted], project)
     if len(found) != 1:
         names = ", ".join(sorted(one.name for one in found))
         raise UsageError(f"{wanted} means several ({names}); name one: waza {command} SKILL")
@@ -58,7 +71,7 @@ def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:
 
     A suite with mistakes is named on standard error, and is as good as none.
     """
-    path = SuiteLocator(find_project(target.directory)).locate(target)
+    path = find_suite_of(target)
     if path is None:
         return None
     named = "" if executor.startswith(MOCK) else executor

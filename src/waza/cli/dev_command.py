@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +11,7 @@ from waza.author.check.report import Level, TargetReport
 from waza.author.check.run import CheckOptions, check_targets
 from waza.author.check.source import Source
 from waza.author.improve.advice import advice_lines, advise_skill
-from waza.author.improve.ask import Asker, NotAskedError
+from waza.author.improve.ask import NotAskedError
 from waza.author.improve.levels import (
     LEVELS,
     Proposal,
@@ -24,18 +23,18 @@ from waza.author.improve.levels import (
 )
 from waza.author.improve.trigger_file import write_trigger_file
 from waza.author.tokens.count import choose_counter
-from waza.cli.asking import AskArguments, choose_asker, load_suite_of, print_questions
+from waza.cli.asking import AskArguments, choose_asker, load_suite_of, print_questions, run_asker
 from waza.cli.find_targets import find_targets
 from waza.cli.open_project import open_project
-from waza.cli.streams import ask, output_width, print_line, print_notice
+from waza.cli.questions import confirm
+from waza.cli.streams import output_width, print_line, print_notice
 from waza.errors import EXIT_OK, UsageError, WazaError
 from waza.model.loaded import Project
 from waza.problem import display_path
 from waza.report.words import FAILED, one_line
 from waza.suite.definition import SKILL_FILE
 from waza.suite.detect import DetectedSkill, describe_definition
-from waza.suite.locate import SuiteLocator
-from waza.suite.project import find_project
+from waza.suite.locate import find_suite_of
 
 _SHOWN = 10  # findings between two changes
 
@@ -68,7 +67,7 @@ def run_dev(given: DevArguments) -> int:
     targets = _choose(given, project)
     if given.scaffold_triggers:
         for target in targets:
-            path = write_trigger_file(target, SuiteLocator(find_project(target.directory)).locate(target))
+            path = write_trigger_file(target, find_suite_of(target))
             print_line(f"Written: {display_path(path)}")
         return EXIT_OK
     if given.copilot:
@@ -194,7 +193,7 @@ class _TerminalLoop:
         print_line("\n".join(_diff(before, proposal.description)))
         if self._auto:
             return True
-        return ask("Write it? [y/N]").strip().lower() in ("y", "yes")
+        return confirm("Write it?")
 
 
 def _diff(before: str, after: str) -> list[str]:
@@ -216,14 +215,9 @@ def _advise(target: DetectedSkill, given: DevArguments, project: Project) -> Non
     )
     asker = choose_asker(asking, project, suite)
     report = _check_one(target)
-
-    async def run(asker: Asker) -> str:
-        async with asker:
-            tests = suite.trigger_tests if suite else None
-            return await advise_skill(Source(target.definition), report, tests, asker)
-
+    tests = suite.trigger_tests if suite else None
     try:
-        advice = asyncio.run(run(asker))
+        advice = run_asker(asker, advise_skill(Source(target.definition), report, tests, asker))
     except NotAskedError:
         print_questions(asker)
         return

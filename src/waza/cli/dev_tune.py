@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -23,8 +21,9 @@ from waza.author.improve.tune import (
 from waza.author.improve.tune_measure import TriggerMeasure
 from waza.author.improve.tune_record import TuningRecord, describe_earlier
 from waza.author.improve.tune_report import split_lines, tuning_lines
-from waza.cli.asking import AskArguments, choose_asker, load_suite_of, print_questions
-from waza.cli.streams import ask, output_width, print_json, print_line, print_notice
+from waza.cli.asking import AskArguments, choose_asker, load_suite_of, print_questions, run_asker
+from waza.cli.questions import can_ask, confirm
+from waza.cli.streams import output_width, print_json, print_line, print_notice
 from waza.engine.cancellation import Cancellation
 from waza.errors import EXIT_OK, UsageError
 from waza.kit.text import pluralize
@@ -67,7 +66,7 @@ def tune_skill(found: DetectedSkill, given: DevArguments, project: Project) -> i
         print_notice(f"warning: {note}")
     watcher = _Watcher(TuningRecord(project.directory, target.name))
     measure = TriggerMeasure(suite, target, project, given.trials or 1, Cancellation())
-    tuning = asyncio.run(_tune(request, asker, measure, watcher))
+    tuning = run_asker(asker, tune(request, asker, measure, watcher))
     if given.form == "json":
         print_json({**tuning_to_json(tuning), "record": display_path(watcher.record.path)})
     else:
@@ -75,11 +74,6 @@ def tune_skill(found: DetectedSkill, given: DevArguments, project: Project) -> i
     print_notice(f"Record: {display_path(watcher.record.path)}")
     _apply(tuning, target, auto=given.auto)
     return EXIT_OK
-
-
-async def _tune(request: TuneRequest, asker: Asker, measure: TriggerMeasure, watcher: _Watcher) -> Tuning:
-    async with asker:
-        return await tune(request, asker, measure, watcher)
 
 
 def _find_tests(found: DetectedSkill, executor: str) -> tuple[Suite, TriggerTests]:
@@ -128,17 +122,11 @@ def _preview(request: TuneRequest, asker: Asker) -> int:
         f"\nEach description costs {pluralize(each, 'session')} of the agent; with {pluralize(request.most, 'candidate')} and "
         f"the sealed part {most} at most.\n"
     )
-
-    asyncio.run(_ask_first(request, asker))
+    with suppress(NotAskedError):
+        run_asker(asker, ask_first(request, asker))
     print_questions(asker)
     print_notice("what is asked next depends on what is measured")
     return EXIT_OK
-
-
-async def _ask_first(request: TuneRequest, asker: Asker) -> None:
-    async with asker:
-        with suppress(NotAskedError):
-            await ask_first(request, asker)
 
 
 class _Watcher:
@@ -166,7 +154,7 @@ def _apply(tuning: Tuning, target: Target, *, auto: bool) -> None:
     sealed = tuning.sealed
     if sealed and (sealed.comparison.mean_difference or 0) <= 0:
         print_notice("warning: on the sealed part the chosen description was not better")
-    if not auto and not (sys.stdin.isatty() and ask("Write it? [y/N]").strip().lower() in ("y", "yes")):
+    if not auto and not (can_ask() and confirm("Write it?")):
         print_notice("Nothing was written; --auto writes the chosen description")
         return
     write_description(target.path, description)

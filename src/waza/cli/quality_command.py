@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
 from waza.author.check.source import Source
-from waza.author.improve.ask import Asker, NotAskedError
-from waza.author.improve.quality import Quality, assess_quality, quality_lines
-from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions
+from waza.author.improve.ask import NotAskedError
+from waza.author.improve.quality import assess_quality, quality_lines
+from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions, run_asker
 from waza.cli.open_project import open_project
 from waza.cli.streams import output_width, print_json, print_line, print_notice
 from waza.errors import EXIT_OK
@@ -17,10 +15,11 @@ from waza.errors import EXIT_OK
 
 def run_quality(skill: str, given: AskArguments, form: str) -> int:
     """Ask the judge, print the report, and return the exit code."""
-    target = find_target(skill, "quality")
-    asker = choose_asker(given, open_project(), load_suite_of(target, given.executor))
+    project = open_project()
+    target = find_target(skill, "quality", project)
+    asker = choose_asker(given, project, load_suite_of(target, given.executor))
     try:
-        found = asyncio.run(_assess(Source(target.definition), asker))
+        found = run_asker(asker, assess_quality(Source(target.definition), asker))
     except NotAskedError:
         print_questions(asker)
         return EXIT_OK
@@ -31,8 +30,3 @@ def run_quality(skill: str, given: AskArguments, form: str) -> int:
     else:
         print_line("\n".join(quality_lines(found, output_width())))
     return EXIT_OK
-
-
-async def _assess(source: Source, asker: Asker) -> Quality:
-    async with asker:
-        return await assess_quality(source, asker)

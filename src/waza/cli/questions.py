@@ -29,6 +29,11 @@ def ask_yes(question: str, *, default: bool = False) -> bool:
     return answer.startswith("y") if answer else default
 
 
+def confirm(question: str) -> bool:
+    """Return whether the answer is a clear yes; anything else is no, also the end of the input."""
+    return ask(f"{question} [y/N]").strip().lower() in ("y", "yes")
+
+
 def ask_choice(question: str, choices: Sequence[str], default: str) -> str:
     """Return one of the choices; anything else is asked for again."""
     while True:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from typing import Any
 import msgspec
 
 from waza.cli.get import fetched_line
+from waza.cli.questions import can_ask, confirm
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import ask, print_line
+from waza.cli.streams import print_line
 from waza.cli.utf8 import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
@@ -227,7 +227,5 @@ def _trusted(entry: LockEntry, preset: Preset | ModulePack, addition: Addition) 
 
 def _asked(ref: str, preset: Preset | ModulePack) -> str:
     """Ask on a terminal whether to trust a program; return the reason to do so, or nothing."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return ""
-    answer = ask(f"{ref} {preset.acts} with your rights ({preset.module}). Trust it? [y/N]")
-    return "confirmed" if answer.strip().lower() in ("y", "yes") else ""
+    question = f"{ref} {preset.acts} with your rights ({preset.module}). Trust it?"
+    return "confirmed" if can_ask() and confirm(question) else ""

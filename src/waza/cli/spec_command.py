@@ -6,11 +6,12 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
-from waza.author.improve.ask import Asker, AskOptions, make_asker
+from waza.author.improve.ask import Asker
 from waza.author.spec_verify.verify import Severity, SpecReport, annotation_lines, human_lines, verify
-from waza.cli.asking import print_questions
+from waza.cli.asking import AskArguments, choose_asker, print_questions, run_asker
 from waza.cli.choose_suites import choose_suite
 from waza.cli.find_targets import find_targets, repository_of
+from waza.cli.open_project import open_project
 from waza.cli.streams import print_commands, print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.scripted_replies import MOCK
@@ -19,8 +20,7 @@ from waza.suite.detect import DetectedSkill, detect_below
 from waza.suite.discover import list_definitions, read_target
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
-from waza.suite.locate import SuiteLocator
-from waza.suite.project import find_project
+from waza.suite.locate import find_suite_of
 
 
 class VerifyArguments(NamedTuple):
@@ -42,13 +42,13 @@ class VerifyArguments(NamedTuple):
 
 def run_verify(given: VerifyArguments) -> int:
     """Verify, print the report, and return the exit code."""
-    project = find_project(Path.cwd())
+    project = open_project()
     target = _find_skill(given.skill, project)
     read_target(target.definition)  # raises the mistakes of one that cannot be used
     if given.suite:
         path: Path | None = choose_suite(given.suite, project).path
     else:
-        path = SuiteLocator(find_project(target.directory)).locate(target)
+        path = find_suite_of(target)
     if path is None:
         raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
     executor = "" if given.executor.startswith(MOCK) else given.executor
@@ -56,7 +56,8 @@ def run_verify(given: VerifyArguments) -> int:
     for warning in suite.warnings:
         print_notice(str(warning))
     asker = _make_asker(given, suite, project) if given.semantic else None
-    report = asyncio.run(_verify(target, suite, asker))
+    work = verify(target.definition, suite, asker)
+    report = run_asker(asker, work) if asker else asyncio.run(work)
     if asker is not None and given.show_prompt:
         print_questions(asker)
         return EXIT_OK
@@ -69,20 +70,14 @@ def run_verify(given: VerifyArguments) -> int:
 
 
 def _make_asker(given: VerifyArguments, suite: Suite, project: Project) -> Asker:
-    options = AskOptions(
+    asking = AskArguments(
+        executor=given.executor,
         model=given.judge_model,
+        max_tokens=given.max_tokens,
+        show_prompt=given.show_prompt,
         timeout=given.timeout,
-        most_tokens=given.max_tokens,
-        preview=given.show_prompt,
     )
-    return make_asker(project, options, suite, given.executor)
-
-
-async def _verify(target: DetectedSkill, suite: Suite, asker: Asker | None) -> SpecReport:
-    if asker is None:
-        return await verify(target.definition, suite)
-    async with asker:
-        return await verify(target.definition, suite, asker)
+    return choose_asker(asking, project, suite)
 
 
 def _find_skill(wanted: str, project: Project) -> DetectedSkill:

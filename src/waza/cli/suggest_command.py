@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import msgspec
 
-from waza.author.improve.ask import Asker, NotAskedError
+from waza.author.improve.ask import NotAskedError
 from waza.author.improve.suggest import SuggestRequest, suggest_suite
 from waza.author.improve.suggestion import Suggestion, diff_lines, list_conflicts, suggestion_lines
 from waza.author.scaffold.new_files import NewFiles
-from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions
+from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions, run_asker
 from waza.cli.grader_text import grader_text
 from waza.cli.open_project import open_project
 from waza.cli.streams import print_json, print_line, print_notice
@@ -21,8 +20,8 @@ from waza.plugins import list_names
 from waza.problem import display_path
 from waza.reference import grader_page
 from waza.suite.definition import make_absolute
-from waza.suite.locate import SuiteLocator
-from waza.suite.project import find_project
+from waza.suite.detect import DetectedSkill
+from waza.suite.locate import find_suite_of
 
 
 class SuggestArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,15 +38,13 @@ class SuggestArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_suggest(given: SuggestArguments, asking: AskArguments) -> int:
     """Ask for a suggestion, print or write it, and return the exit code."""
-    target = find_target(given.skill, "suggest")
     project = open_project()
+    target = find_target(given.skill, "suggest", project)
     suite = load_suite_of(target, asking.executor)
     request = SuggestRequest(
         target=target,
         project=project,
-        output_dir=_output_directory(
-            given, target.directory, SuiteLocator(find_project(target.directory)).locate(target)
-        ),
+        output_dir=_output_directory(given, target),
         suite=suite,
         count=given.count,
         focus=given.focus,
@@ -56,7 +53,7 @@ def run_suggest(given: SuggestArguments, asking: AskArguments) -> int:
     )
     asker = choose_asker(asking, project, suite)
     try:
-        found = asyncio.run(_suggest(asker, request))
+        found = run_asker(asker, suggest_suite(asker, request))
     except NotAskedError:
         print_questions(asker)
         print_notice("what is asked next depends on the answers")
@@ -68,13 +65,9 @@ def run_suggest(given: SuggestArguments, asking: AskArguments) -> int:
     return _print(found, given.form)
 
 
-def _output_directory(given: SuggestArguments, skill: Path, suite: Path | None) -> Path:
-    return make_absolute(given.output_dir or (suite.parent if suite else skill / "evals"))
-
-
-async def _suggest(asker: Asker, request: SuggestRequest) -> Suggestion:
-    async with asker:
-        return await suggest_suite(asker, request)
+def _output_directory(given: SuggestArguments, target: DetectedSkill) -> Path:
+    suite = find_suite_of(target)
+    return make_absolute(given.output_dir or (suite.parent if suite else target.directory / "evals"))
 
 
 def _print(found: Suggestion, form: str) -> int:

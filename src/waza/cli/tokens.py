@@ -132,7 +132,7 @@ def compare(
 
 
 @command.command("profile", epilog="Example: waza tokens profile code-explainer")
-@click.argument("targets", shell_complete=complete_targets, metavar="[SKILL | PATH]...", nargs=-1)
+@targets_argument
 @format_option(["text", "json"])
 @tokenizer_option
 def profile(*, targets: tuple[str, ...], form: str, tokenizer: str | None) -> int:

@@ -20,7 +20,7 @@ from waza.author.tokens.limit_report import (
 )
 from waza.author.tokens.limits import FileLimits
 from waza.author.tokens.profile import profile, profile_lines, profiles_to_json
-from waza.author.tokens.suggest import SavingsReport, find_savings, savings_lines, savings_to_json
+from waza.author.tokens.suggest import find_savings, savings_lines, savings_to_json
 from waza.cli.find_targets import find_named, find_targets
 from waza.cli.open_project import open_project
 from waza.cli.streams import output_width, print_json, print_line, print_notice
@@ -31,7 +31,6 @@ from waza.suite.detect import DetectedSkill, detect_skills, looks_like_path
 from waza.suite.project import find_project
 
 if TYPE_CHECKING:
-    from waza.author.improve.ask import Asker
     from waza.cli.asking import AskArguments
 
 
@@ -144,10 +143,11 @@ def run_suggest(
     reports = find_savings(files, counter, FileLimits(), least)
     failures: list[str] = []
     if asking is not None:
-        from waza.cli.asking import choose_asker, print_questions
+        from waza.author.improve.shorten import advise_files
+        from waza.cli.asking import choose_asker, print_questions, run_asker
 
         asker = choose_asker(asking, project, None)
-        reports = asyncio.run(_advise(files, reports, asker, failures))
+        reports = run_asker(asker, advise_files(files, reports, asker, failures.append))
         if asking.show_prompt:
             print_questions(asker)
             return EXIT_OK
@@ -158,15 +158,6 @@ def run_suggest(
     for failure in failures:
         print_notice(f"Error: {failure}")
     return EXIT_ERROR if failures else EXIT_OK
-
-
-async def _advise(
-    files: Sequence[MarkdownFile], reports: Sequence[SavingsReport], asker: Asker, failures: list[str]
-) -> list[SavingsReport]:
-    from waza.author.improve.shorten import advise_files
-
-    async with asker:
-        return await advise_files(files, reports, asker, failures.append)
 
 
 def _list_skills(project: Project) -> list[DetectedSkill]:

@@ -8,8 +8,14 @@ from pathlib import Path
 from waza.model.loaded import Project
 from waza.suite.detect import DetectedSkill, DirectorySuite, find_suite, read_directory_suite
 from waza.suite.discover import list_subdirectories, project_directories
+from waza.suite.project import find_project
 
 _LEVELS = 10  # directories above a skill that may have its suite
+
+
+def find_suite_of(found: DetectedSkill) -> Path | None:
+    """Return the suite of a skill or agent by the settings of the project that it is in, or None."""
+    return SuiteLocator(find_project(found.directory)).locate(found)
 
 
 class SuiteLocator:
