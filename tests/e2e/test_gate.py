@@ -432,6 +432,21 @@ def test_what_golden_tasks_trip_is_not_said_of_the_limit(tmp_path: Path):
     assert float(said[2]) < 50 < float(said[1])
 
 
+def test_a_script_does_not_ship_in_the_place_of_an_agent(tmp_path: Path):
+    flaky(tmp_path, "b", "pp", count=2)
+    played = json.loads((tmp_path / "b.json").read_text("utf-8"))
+    config = {**played["config"], "engine_type": "copilot-sdk"}
+    asked = {**played, "eval_id": "another", "config": config}
+    (tmp_path / "a.json").write_text(json.dumps(asked), encoding="utf-8")
+    found = decided(tmp_path)
+    assert (found["exit_code"], found["outcome"]) == (1, "incomplete")
+    why = "current: it plays a script (executor mock), and the baseline is of copilot-sdk: no agent was measured"
+    assert why in found["errors"]
+    (tmp_path / "a.json").write_text(json.dumps(played), encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps(asked), encoding="utf-8")
+    assert decided(tmp_path)["exit_code"] == 0
+
+
 def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
     """The rate is equal in both, so the gate passes; each warning says why that may mean nothing."""
     flaky(tmp_path, "a", "pp", count=2)

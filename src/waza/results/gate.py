@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from waza.executors import CAPABILITIES
 from waza.kit.share import TOLERANCE, percent
 from waza.kit.text import pluralize
 from waza.model.pass_rule import rule_name
@@ -132,6 +133,7 @@ def decide(
         *_unfinished(current, "current"),
         *_not_run(before, after),
         *_parts(baseline, current),
+        *_played(baseline, current),
     ]
     limits = judge_policy(policy, baseline, current, (arm_of(baseline), arm_of(current))) if policy else []
     alarm = false_alarm(
@@ -270,6 +272,18 @@ def _parts(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
     for name, result in (("baseline", baseline), ("current", current)):
         if part := describe_selection(result):
             yield f"{name}: {part}: its pass rate is of other tasks; run both with the same choice, or all tasks"
+
+
+def _played(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
+    """Yield that the current run played a script and asked no agent, where the baseline did."""
+    before, after = baseline.config.engine_type, current.config.engine_type
+    if before and not _is_scripted(before) and _is_scripted(after):
+        yield f"current: it plays a script (executor {after}), and the baseline is of {before}: no agent was measured"
+
+
+def _is_scripted(executor: str) -> bool:
+    known = CAPABILITIES.get(executor)
+    return known is not None and known.scripted
 
 
 def _notes(result: SuiteResult, name: str) -> Iterator[str]:
