@@ -430,7 +430,7 @@ def _recording(reader: _Reader, lines: TranscriptLines, notes: Notes, form: str)
         version=reader.version,
         session_id=reader.session_id,
         models=tuple(reader.models),
-        turns=reader.main.recorded_turns(lines),
+        turns=reader.main.recorded_turns(lines, says_end=form == "claude-stream"),
         duration_ms=reader.main.duration_ms,
         usage=None if figures is None else _usage(figures, turns),
         cost_usd=_cost_usd(cost),

@@ -423,7 +423,7 @@ def read_exec(file: BinaryIO, path: Path, name: str) -> Recording:
         form="codex-exec",
         agent=AGENT,
         session_id=found.id,
-        turns=found.session.recorded_turns(lines),
+        turns=found.session.recorded_turns(lines, says_end=True),
         duration_ms=found.session.duration_ms,
         usage=_usage(found.counts, len(found.counts)) if found.counts else None,
         skills_inferred=True,

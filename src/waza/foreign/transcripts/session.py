@@ -226,19 +226,25 @@ class SessionBuilder:
         took = [_took(turn) for turn in self.turns]
         return sum(took) if all(took) else None
 
-    def recorded_turns(self, lines: TranscriptLines | None = None) -> tuple[RecordedTurn, ...]:
-        """Return the turns. The last one has an error where the agent had not answered, or parts of the file are lost."""
+    def recorded_turns(
+        self, lines: TranscriptLines | None = None, *, says_end: bool = False
+    ) -> tuple[RecordedTurn, ...]:
+        """Return the turns. The last one has an error where the agent had not answered, or parts of the file are lost.
+
+        `says_end`: the form says when a turn ends, so that a text without that is not an answer.
+        """
         last = len(self.turns) - 1
         return tuple(
-            _recorded(turn, _why_unanswered(turn, lines) if i == last else "")
+            _recorded(turn, _why_unanswered(turn, lines, says_end=says_end) if i == last else "")
             for i, turn in enumerate(self.turns)
         )
 
 
-def _why_unanswered(turn: _Turn, lines: TranscriptLines | None) -> str:
+def _why_unanswered(turn: _Turn, lines: TranscriptLines | None, *, says_end: bool) -> str:
     """Return why there is no answer to the last prompt that counts, or nothing."""
     event = turn.events[-1] if turn.events else None
-    wrote = event is not None and event.type == MESSAGE and bool(event.content) and not turn.expects_calls
+    is_text = event is not None and event.type == MESSAGE and bool(event.content)
+    wrote = is_text and not turn.expects_calls and not says_end
     is_torn = lines is not None and lines.is_torn
     answered = turn.ended or (wrote and not is_torn)
     damage = lines.damage if lines is not None else ""

@@ -57,6 +57,13 @@ def test_a_torn_last_line_is_noted_and_what_came_before_is_kept(tmp_path: Path, 
     assert torn.final_output != OUTPUT
 
 
+@pytest.mark.parametrize("form", ["claude-stream", "codex-exec"])
+def test_a_text_is_no_answer_where_the_form_says_when_a_turn_ends(tmp_path: Path, form: str):
+    """The process was killed after it had said what it was about to do."""
+    found = read(tmp_path, FORMS[form]()[:-1])
+    assert (found.final_output, found.error) == (OUTPUT, UNFINISHED)
+
+
 @pytest.mark.parametrize("form", LINES)
 def test_a_line_that_cannot_be_read_in_the_middle_is_an_error(tmp_path: Path, form: str):
     whole = FORMS[form]()
