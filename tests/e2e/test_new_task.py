@@ -143,6 +143,7 @@ def test_nothing_is_written_where_there_is_nothing_to_hold(tmp_path: Path):
             ["p", fresh, "--script", "answer.yaml", "--file", "nope.md"],
             "there is no file 'nope.md' in fixtures",
         ),
+        (["p", fresh, "--script", "answer.yaml", "--file", "../answer.yaml"], "climbs with `..`"),
         (["p", fresh, "--script", "answer.yaml", "--testname", "other"], "is used in tasks/other.yaml"),
         (["p", fresh, "--executor", "command:true", "--script", "answer.yaml"], "--script is for the mock"),
         (["p", fresh, "--executor", "mokc"], "did you mean 'mock'?"),
@@ -282,6 +283,19 @@ def test_what_is_no_failure_is_refused_with_advice(failed: Path, tmp_path: Path)
     assert (ended.code, "name the suite of the run with --suite" in ended.err) == (2, True), ended.err
     mock_suite(tmp_path, {"greet": "{inputs: {prompt: p}}"})
     assert from_run(tmp_path, "results.json", "greet", "--suite", "eval.yaml").code == 0
+
+
+def test_a_fixture_that_leads_out_is_not_copied(failed: Path, tmp_path: Path):
+    secret = write_tree(tmp_path / "secret", {"x.md": "secret"}) / "x.md"
+    kept = failed / "fixtures" / "notes.md"
+    kept.rename(tmp_path / "notes.md")
+    kept.symlink_to(secret)
+    try:
+        ended = from_run(failed, "results.json", "greet", "-o", str(tmp_path / "out" / "x.yaml"))
+    finally:
+        (tmp_path / "notes.md").replace(kept)
+    assert (ended.code, "'notes.md' cannot be written into a task" in ended.err) == (2, True), ended.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_rows_of_a_dataset_need_another_suite(tmp_path: Path):

@@ -19,6 +19,7 @@ from waza.author.scaffold.task_file import as_task_file
 from waza.engine.run import FinishedRun, RunOptions
 from waza.errors import RunError, SuiteError, UsageError
 from waza.kit.decode import Decoder
+from waza.kit.files import safe_join
 from waza.kit.names import unused_name
 from waza.model.event import RunEvent
 from waza.model.loaded import Project, Suite
@@ -174,6 +175,10 @@ def _choose_name(request: PromptRequest, loading: Loading) -> str:
 
 def _check_files(task: Task) -> None:
     for file in task.inputs.files:
+        try:
+            safe_join(task.fixtures, file.path)
+        except ValueError as error:
+            raise UsageError(f"--file: {error}") from error
         if not (task.fixtures / file.path).is_file():
             raise UsageError(
                 f"there is no file {file.path!r} in {display_path(task.fixtures)}; --file names fixtures of the suite"

@@ -18,6 +18,7 @@ from waza.engine.run import RunOptions
 from waza.errors import SuiteError, UsageError
 from waza.graders.base import Grader
 from waza.kit import yaml
+from waza.kit.files import read_rooted
 from waza.kit.names import did_you_mean, unused_name
 from waza.kit.template import fill
 from waza.kit.unsafe_text import escape_unsafe
@@ -194,11 +195,13 @@ class _Writer:
         for file in self.task.inputs.files:
             content = file.content
             if content is None:
-                path = self.task.fixtures / file.path
                 try:
-                    data = path.read_bytes()
+                    data = read_rooted(self.task.fixtures, file.path)
                     content = data.decode() if len(data) <= _MOST_INLINE else None
-                except (OSError, UnicodeDecodeError):
+                except (
+                    OSError,
+                    ValueError,
+                ):  # also of a path or a link that leads out, and of what is not UTF-8
                     content = None
             if content is None:
                 raise UsageError(
