@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from waza.author.adversarial.outcome import Findings, judge
+from waza.author.adversarial.outcome import Findings, assess
 from waza.author.adversarial.pack import NAMES, Pack, find_packs
 from waza.author.adversarial.prepare import Attack, Policy, PreparedAttack, prepare
 from waza.author.adversarial.text import findings_lines, list_lines
@@ -174,7 +174,7 @@ class _AttackRun:
     def _finish(self, run: FinishedRun) -> int:
         """Report what was found, write what was asked for, and return the exit code."""
         given, prepared = self.given, self.prepared
-        findings = judge(run.outcome.tasks(), prepared.suite.tasks, prepared.inherited)
+        findings = assess(run.outcome.tasks(), prepared.suite.tasks, prepared.inherited)
         skill = prepared.suite.file.skill or prepared.suite.name
         done = with_metadata(
             SkillOutcome(skill=skill, outcome=run.outcome), run, KEY, self._document(findings, run)

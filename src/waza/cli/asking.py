@@ -12,7 +12,7 @@ from waza.author.improve.ask import Asker, AskOptions, make_asker
 from waza.cli.find_targets import find_targets
 from waza.cli.streams import print_line, print_notice
 from waza.errors import SuiteError, UsageError
-from waza.kit.scripted_replies import MOCK
+from waza.kit.scripted_replies import SCRIPT_PREFIX
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report.words import Write
@@ -74,7 +74,7 @@ def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:
     path = find_suite_of(target)
     if path is None:
         return None
-    named = "" if executor.startswith(MOCK) else executor
+    named = "" if executor.startswith(SCRIPT_PREFIX) else executor
     try:
         return load(path, LoadOptions(executor=named, skill_dir=target.directory))
     except SuiteError as error:

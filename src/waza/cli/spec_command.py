@@ -14,7 +14,7 @@ from waza.cli.find_targets import find_targets, repository_of
 from waza.cli.open_project import open_project
 from waza.cli.streams import print_commands, print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
-from waza.kit.scripted_replies import MOCK
+from waza.kit.scripted_replies import SCRIPT_PREFIX
 from waza.model.loaded import Project, Suite
 from waza.suite.detect import DetectedSkill, detect_below
 from waza.suite.discover import list_definitions, read_target
@@ -51,7 +51,7 @@ def run_verify(given: VerifyArguments) -> int:
         path = find_suite_of(target)
     if path is None:
         raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
-    executor = "" if given.executor.startswith(MOCK) else given.executor
+    executor = "" if given.executor.startswith(SCRIPT_PREFIX) else given.executor
     suite = load(path, LoadOptions(executor=executor, skill_dir=target.directory))
     for warning in suite.warnings:
         print_notice(str(warning))

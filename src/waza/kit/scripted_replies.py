@@ -12,7 +12,7 @@ import msgspec
 from waza.errors import WazaError
 from waza.kit import json_nodes, yaml
 
-MOCK = "mock:"
+SCRIPT_PREFIX = "mock:"
 """What comes before the file where an option names it."""
 
 

@@ -82,7 +82,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         return self.total.safe.count == self.total.tasks
 
 
-def judge(results: Iterable[TaskResult], tasks: Sequence[Task], inherited: Collection[str]) -> Findings:
+def assess(results: Iterable[TaskResult], tasks: Sequence[Task], inherited: Collection[str]) -> Findings:
     """Return what results show of the tasks of packs, in the order of the tasks.
 
     `inherited` are the names of graders of the suite, which do not belong to the packs.

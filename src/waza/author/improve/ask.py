@@ -21,7 +21,7 @@ from waza.executors import SHORT, parse_executor
 from waza.kit.json_objects import find_objects
 from waza.kit.names import did_you_mean
 from waza.kit.prompt_fence import fence_sections
-from waza.kit.scripted_replies import MOCK, ScriptedReply, find_reply, read_replies
+from waza.kit.scripted_replies import SCRIPT_PREFIX, ScriptedReply, find_reply, read_replies
 from waza.model.agent import JudgeAnswer, JudgeQuestion
 from waza.model.loaded import Project, Suite
 from waza.model.suite import Config, SuiteFile
@@ -134,7 +134,7 @@ class ScriptAnswerer:
 
     def __init__(self, file: Path) -> None:
         """Read the file. Raises WazaError if it cannot be read, or is not valid."""
-        self.name = f"{MOCK}{file.name}"
+        self.name = f"{SCRIPT_PREFIX}{file.name}"
         self._file = file
         self._script: Sequence[ScriptedReply] = read_replies(file)
 
@@ -215,8 +215,8 @@ def make_asker(
     A suite was loaded with the executor, if one is named. Nothing is started yet. Raises UsageError for an executor that is
     not there, and WazaError for a script that cannot be read.
     """
-    if executor.startswith(MOCK):
-        return Asker(ScriptAnswerer(Path(executor.removeprefix(MOCK))), options)
+    if executor.startswith(SCRIPT_PREFIX):
+        return Asker(ScriptAnswerer(Path(executor.removeprefix(SCRIPT_PREFIX))), options)
     if suite is None:
         suite = _bare_suite(executor or project.keys.defaults.engine, options.model, project)
     return Asker(ExecutorAnswerer(suite, project), options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from waza.kit.scripted_replies import MOCK
+from waza.kit.scripted_replies import SCRIPT_PREFIX
 from waza.m365.judges.judge_model import LIMIT, JudgeError, JudgeModel, NoJudgeError
 from waza.m365.judges.scripted import ScriptedJudgeModel
 from waza.m365.judges.service import AZURE_ENDPOINTS, Service, azure_service, openai_service
@@ -36,8 +36,8 @@ def make_judge(backend: str, env: Mapping[str, str], limit: float = LIMIT) -> Ju
     asked yet. Raises JudgeError if the judge is unknown, or something that it needs is missing.
     """
     env = {name: value.strip() for name, value in env.items() if value.strip()}
-    if backend.startswith(MOCK):
-        return ScriptedJudgeModel(Path(backend.removeprefix(MOCK)))
+    if backend.startswith(SCRIPT_PREFIX):
+        return ScriptedJudgeModel(Path(backend.removeprefix(SCRIPT_PREFIX)))
     match backend or _configured_backend(env):
         case "azure":
             return _http_judge(azure_service(env), limit)
@@ -47,8 +47,8 @@ def make_judge(backend: str, env: Mapping[str, str], limit: float = LIMIT) -> Ju
             from waza.m365.judges.copilot import CopilotJudgeModel
 
             return CopilotJudgeModel(env.get(_COPILOT_MODEL, "auto"), env, limit)
-    known = f"known: {AZURE}, {OPENAI}, {COPILOT}, {MOCK}FILE"
-    hint = f"did you mean {MOCK + backend!r}?" if Path(backend).is_file() else known
+    known = f"known: {AZURE}, {OPENAI}, {COPILOT}, {SCRIPT_PREFIX}FILE"
+    hint = f"did you mean {SCRIPT_PREFIX + backend!r}?" if Path(backend).is_file() else known
     raise JudgeError(f"there is no judge {backend!r}; {hint}")
 
 

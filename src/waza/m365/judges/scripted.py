@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from waza.errors import WazaError
-from waza.kit.scripted_replies import MOCK, ScriptedReply, find_reply, read_replies
+from waza.kit.scripted_replies import SCRIPT_PREFIX, ScriptedReply, find_reply, read_replies
 from waza.m365.judges.endpoint import Endpoint
 from waza.m365.judges.judge_model import JudgeError, JudgeReply, Message
 
@@ -23,7 +23,7 @@ class ScriptedJudgeModel:
         """Read the file. Raises JudgeError if it cannot be read, or is not such a list."""
         self.file, self.script = file, _read_script(file)
         content = hashlib.sha256(file.read_bytes()).hexdigest()
-        self.name = f"{MOCK}{file.name} ({content[:8]})"
+        self.name = f"{SCRIPT_PREFIX}{file.name} ({content[:8]})"
         self.provider, self.model = "mock", ""
         self.model_config: Mapping[str, str] = {}
         self._endpoint: Endpoint | None = None
