@@ -13,7 +13,7 @@ from waza.cli.choose_suites import Chosen
 from waza.cli.streams import print_notice
 from waza.errors import UsageError
 from waza.kit.git import GitError, changes_since, find_work_tree
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.model.loaded import Project
 from waza.problem import display_path
 from waza.report.words import one_line
@@ -72,5 +72,4 @@ def choose_changed(
 
 
 def _list(files: Sequence[Path]) -> str:
-    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    return ", ".join(one_line(display_path(file)) for file in files[:_NAMED]) + more
+    return list_first([one_line(display_path(file)) for file in files], _NAMED)

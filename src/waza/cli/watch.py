@@ -14,7 +14,7 @@ from waza.cli.run_command import Round, RunArguments, choose_round, run_round
 from waza.cli.streams import print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.file_watch import Snapshot, changed_files, take_snapshot, wait_for_changes
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.model.loaded import Project
 from waza.problem import display_path
 from waza.report.words import one_line
@@ -143,8 +143,7 @@ def _real(path: Path) -> Path:
 
 
 def _describe(changed: Sequence[Path]) -> str:
-    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-    return f"\nSaved: {', '.join(one_line(display_path(path)) for path in changed[:_NAMED])}{more}"
+    return f"\nSaved: {list_first([one_line(display_path(path)) for path in changed], _NAMED)}"
 
 
 def _say_nothing(line: str) -> None:

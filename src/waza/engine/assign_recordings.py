@@ -9,6 +9,7 @@ import msgspec
 from waza.engine.trial import template_variables
 from waza.errors import UsageError
 from waza.kit.template import TemplateError, render
+from waza.kit.text import list_first
 from waza.model.loaded import Suite
 from waza.model.recording import Recording
 from waza.model.task import Task
@@ -67,8 +68,7 @@ def _find_task(suite: Suite, recording: Recording, only: str) -> Task:
 
 
 def _listing(tasks: Sequence[Task]) -> str:
-    rest = f" and {len(tasks) - LISTED} more" if len(tasks) > LISTED else ""
-    return f"tasks: {', '.join(task.id for task in tasks[:LISTED])}{rest}"
+    return f"tasks: {list_first([task.id for task in tasks], LISTED)}"
 
 
 def same_prompt(task: Task, prompt: str) -> bool:

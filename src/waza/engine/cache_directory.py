@@ -14,6 +14,7 @@ import msgspec
 from waza.errors import UsageError
 from waza.kit.files import is_temporary
 from waza.kit.os_errors import describe_os_error
+from waza.kit.text import list_first
 
 _ENTRY = re.compile(r"[0-9a-f]{64}\.json")
 _WORKSPACE = re.compile(r"[0-9a-f]{64}-[0-9]+\.tar")
@@ -68,9 +69,8 @@ def clear_cache_directory(directory: Path) -> CacheContents:
     """
     found = read_cache_directory(directory)
     if found.others:
-        more = f" and {len(found.others) - _NAMED} more" if len(found.others) > _NAMED else ""
         raise UsageError(
-            f"{directory} holds what is not of a cache, so nothing was removed: {', '.join(found.others[:_NAMED])}{more}"
+            f"{directory} holds what is not of a cache, so nothing was removed: {list_first(found.others, _NAMED)}"
         )
     try:
         for entry in _scan(directory):

@@ -25,7 +25,7 @@ from waza.engine.tamper_check import TamperCheck
 from waza.engine.trial import grade_observation, render_attempt, trial_result
 from waza.errors import WazaError
 from waza.kit import stats
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.model.event import (
     RunFinished,
     RunStarted,
@@ -152,8 +152,8 @@ def _notes_on_run(suite: Suite, trials: Sequence[RecordedTrial], models: Sequenc
     graded = {one.task.id for one in trials}
     left = [task.id for task in suite.tasks if task.id not in graded]
     if left:
-        rest = f" and {len(left) - LISTED} more" if len(left) > LISTED else ""
-        yield f"without a transcript, and left out: {pluralize(len(left), 'task')}: {', '.join(left[:LISTED])}{rest}"
+        count = pluralize(len(left), "task")
+        yield f"without a transcript, and left out: {count}: {list_first(left, LISTED)}"
     several = len({one.recording.models for one in trials if one.recording.models}) > 1
     if several:
         yield f"the transcripts are of several models, whose trials count alike: {', '.join(models)}"

@@ -17,6 +17,7 @@ from waza.errors import UsageError, WazaError
 from waza.kit.checksum import with_checksum
 from waza.kit.git import ignore_in_git
 from waza.kit.line_file import LineFile
+from waza.kit.text import list_first
 from waza.model.loaded import Suite
 from waza.problem import display_path
 from waza.results.invocation_lines import (
@@ -171,7 +172,7 @@ def describe_nearest(project: Path, jobs: Sequence[Job]) -> str:
                 for one in planned
                 if one.model is not None
             ]
-            what = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
+            what = list_first(names, _NAMED)
             return f"the newest one, {path.stem}, is of {what}; call waza as then to go on with it"
     return ""
 

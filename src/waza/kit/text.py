@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _LEFT_OUT = " … "
 _WORD = 100  # characters of a word that is left out as a whole
 
@@ -14,6 +16,12 @@ def replace_surrogates(text: str) -> str:
 def pluralize(count: int, noun: str) -> str:
     """Return a count with its noun: `1 call`, `3 calls`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def list_first(names: Sequence[str], most: int) -> str:
+    """Return names for a message, with commas; of more than `most` the first ones, and how many are left out."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def fold_case(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from waza.kit.share import percent
+from waza.kit.text import list_first
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.markdown import text
 from waza.report.table import columns, middle, table
@@ -206,5 +207,4 @@ def _markdown(report: GateReport) -> Iterator[str]:
 
 
 def _names(names: list[str]) -> str:
-    shown = ", ".join(text(name) for name in names[:_LISTED]) or "none"
-    return f"{shown} and {len(names) - _LISTED} more" if len(names) > _LISTED else shown
+    return list_first([text(name) for name in names], _LISTED) or "none"

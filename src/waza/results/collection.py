@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from waza.kit.share import decimal
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.result import SuiteResult
 from waza.results.ending import came_to_its_end, run_status
@@ -16,7 +16,7 @@ from waza.results.outcome import Outcome
 from waza.results.rows import rows_of
 from waza.results.verdict import verdict_of
 
-_SHOWN = 20  # runs in the table of a notebook
+_SHOWN = 20  # runs in the line or table of a notebook
 _TITLES = ("run", "suite", "model", "verdict", "passed", "score")
 
 
@@ -34,9 +34,8 @@ class Results(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Return the runs in one line; their data can be huge."""
-        names = ", ".join(run.eval_id or run.eval_name for run in self.runs[:_SHOWN])
-        rest = len(self.runs) - _SHOWN
-        return f"<Results of {pluralize(len(self.runs), 'run')}: {names}{f' and {rest} more' if rest > 0 else ''}>"
+        names = list_first([run.eval_id or run.eval_name for run in self.runs], _SHOWN)
+        return f"<Results of {pluralize(len(self.runs), 'run')}: {names}>"
 
     def _repr_html_(self) -> str:
         """Return a table of the runs, which notebooks show."""

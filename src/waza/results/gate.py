@@ -15,7 +15,7 @@ import msgspec
 
 from waza.executors import CAPABILITIES
 from waza.kit.share import TOLERANCE, percent
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.model.pass_rule import rule_name
 from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult, TaskResult, number
@@ -387,8 +387,7 @@ def _tasks(names: list[str]) -> str:
 
 
 def _list(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return list_first(names, _NAMED)
 
 
 def _rounded(value: float) -> float:

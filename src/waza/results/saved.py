@@ -12,7 +12,7 @@ import msgspec
 
 from waza.errors import UsageError, WazaError
 from waza.kit.line_file import is_locked, read_last_line
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.model.result import SuiteResult
 from waza.problem import Problem, display_path
 from waza.results.invocation_lines import (
@@ -101,7 +101,7 @@ class FoundRuns(msgspec.Struct, frozen=True, kw_only=True):
     def only(self) -> SavedRun:
         """Return the one run. Raises UsageError where there are several, which names them."""
         if len(self.runs) > 1:
-            names = _listing([one.name for one in self.runs])
+            names = list_first([one.name for one in self.runs], _LISTED)
             raise UsageError(f"{self.argument} holds {len(self.runs)} runs; name one: {names}")
         return self.runs[0]
 
@@ -177,12 +177,12 @@ def _newer(invocations: Sequence[str]) -> Iterator[str]:
             if len(invocations) == 1
             else "are newer, but no run of them is kept"
         )
-        yield f"{_listing(invocations)} {which}: no trial finished, or the run was not saved"
+        yield f"{list_first(invocations, _LISTED)} {which}: no trial finished, or the run was not saved"
 
 
 def _others(path: Path, runs: Sequence[str]) -> Iterator[str]:
     if runs:
-        yield f"{path.stem} has {pluralize(len(runs), 'more run')}: {_listing(runs)}"
+        yield f"{path.stem} has {pluralize(len(runs), 'more run')}: {list_first(runs, _LISTED)}"
 
 
 def _planned_runs(path: Path) -> list[str]:
@@ -211,7 +211,7 @@ def _in_directory(directory: Path, argument: str) -> FoundRuns:
         raise UsageError(
             f"{argument} has no run and no results file; write one with `waza run -o FILE`, or name another directory"
         )
-    notes = [f"left out, since they are not results files: {_listing(others)}"] if others else []
+    notes = [f"left out, since they are not results files: {list_first(others, _LISTED)}"] if others else []
     return _of_files(argument, files, notes)
 
 
@@ -235,7 +235,7 @@ def _of_summary(path: Path) -> FoundRuns:
     absent = [name for name in names if not (path.parent / name).is_file()]
     if absent:
         raise UsageError(
-            f"{path} names files that are not beside it: {_listing(absent)}; put them there, or name the files"
+            f"{path} names files that are not beside it: {list_first(absent, _LISTED)}; put them there, or name the files"
         )
     not_started = tuple(
         NotStarted(
@@ -246,7 +246,7 @@ def _of_summary(path: Path) -> FoundRuns:
         for one in summary.not_started
     )
     left = [one.skill for one in not_started]
-    notes = [f"{path}: did not start, so there are no results: {_listing(left)}"] if left else []
+    notes = [f"{path}: did not start, so there are no results: {list_first(left, _LISTED)}"] if left else []
     found = _of_files(str(path), [path.parent / name for name in names], notes)
     return msgspec.structs.replace(found, not_started=not_started)
 
@@ -281,7 +281,7 @@ def _by_id(argument: str, project: Path) -> FoundRuns:
         )
     if len(found) > 1:
         raise UsageError(
-            f"{argument!r} is the beginning of {len(found)} ids: {_listing(found)}; write more of it"
+            f"{argument!r} is the beginning of {len(found)} ids: {list_first(found, _LISTED)}; write more of it"
         )
     path = known[found[0]]
     if path.parent != invocations:
@@ -313,8 +313,3 @@ def _newest_id(project: Path) -> str:
     with contextlib.suppress(WazaError):
         return f"; the newest run is {_newest(project, '').runs[0].name}"
     return f"; there are no runs in {display_path(project / RUNS)}"
-
-
-def _listing(names: Sequence[str]) -> str:
-    rest = len(names) - _LISTED
-    return ", ".join([*names[:_LISTED], *([f"and {rest} more"] if rest > 0 else [])])

@@ -8,6 +8,7 @@ from waza.graders.behavior import NO_LIMIT
 from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.kit.names import did_you_mean
+from waza.kit.text import list_first
 from waza.model.suite import BEHAVIOURAL, METRICS, Metric
 from waza.model.task import Expected, ExpectedBehavior, Task
 from waza.registry.cache import MODULE_CODES
@@ -18,7 +19,7 @@ from waza.suite.read import child
 
 _TEXTS = ("output_contains", "output_not_contains", "output_contains_any")
 _EXPECTED = (*_TEXTS, "behavior", "should_trigger")
-_SHOWN = 10  # names in a message
+NAMED = 10  # tasks in a message
 
 
 def check_expected(scope: Scope, expected: Expected) -> None:
@@ -45,7 +46,9 @@ def warn_unchecked_tasks(loading: Loading, tasks: Iterable[Task]) -> None:
     if not names or loading.errors():
         return  # a check may be among the mistakes
     what = "1 task has" if len(names) == 1 else f"{len(names)} tasks have"
-    message = f"{what} no check: {format_names(names)}; without one a task passes whatever the agent does"
+    message = (
+        f"{what} no check: {list_first(names, NAMED)}; without one a task passes whatever the agent does"
+    )
     loading.at("graders").warn("unchecked-task", message, "add graders, or expected: to the task")
 
 
@@ -151,12 +154,6 @@ def _explain_no_data(name: str, names: set[str], kinds: set[str], *, triggers: b
             f"it is the mean of graders of type {', '.join(BEHAVIOURAL)}",
         )
     return "", ""
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Return names for a message, the first of many."""
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _grader_types(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from waza.kit.expression import Expression
 from waza.kit.glob import matches
 from waza.kit.names import nearest_name
-from waza.kit.text import fold_case
+from waza.kit.text import fold_case, list_first
 from waza.model.task import Task
 from waza.problem import Problem
 from waza.suite.loading import Loading, LoadOptions, TaskSource
@@ -137,8 +137,7 @@ def _suggest(term: str, tasks: Sequence[Task]) -> str:
     guess = nearest_name(term, _nameable(tasks))
     if guess:
         return f"did you mean {guess!r}?"
-    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    return f"tasks: {', '.join(task.id for task in tasks[:_NAMED])}{more}"
+    return f"tasks: {list_first([task.id for task in tasks], _NAMED)}"
 
 
 def _nameable(tasks: Sequence[Task]) -> Iterator[str]:

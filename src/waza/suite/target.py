@@ -10,6 +10,7 @@ import msgspec
 
 from waza.errors import SuiteError
 from waza.kit.names import did_you_mean
+from waza.kit.text import list_first
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.problem import display_path
@@ -148,9 +149,8 @@ def _report_not_found(scope: Scope, wanted: str, search: Search) -> None:
         _report_disabled(scope, wanted)
         return
     searched = [display_path(place) for place in search.searched]
-    more = f" and {len(searched) - _SHOWN} more" if len(searched) > _SHOWN else ""
     names = f"{did_you_mean(wanted, search.names)}; " if search.names else ""
-    hint = f"{names}looked in {', '.join(searched[:_SHOWN])}{more}"
+    hint = f"{names}looked in {list_first(searched, _SHOWN)}"
     _report_missing(scope, f"no skill or agent {wanted!r} was found", hint)
 
 

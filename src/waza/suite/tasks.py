@@ -13,12 +13,13 @@ from waza.kit.decode import Decoder
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
 from waza.kit.redact import Redactor
+from waza.kit.text import list_first
 from waza.model.skill import Target
 from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile, TaskInputs
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, display_path
 from waza.suite import skills
-from waza.suite.checks import format_names, warn_of_caveats, warn_unscripted_expectations
+from waza.suite.checks import NAMED, warn_of_caveats, warn_unscripted_expectations
 from waza.suite.definition import expand_home
 from waza.suite.graders import build_graders, build_spec, check_names, fill_names, list_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
@@ -68,7 +69,7 @@ def warn_disabled_tasks(loading: Loading) -> None:
     names = [source.name for source in loading.sources if not source.file.enabled]
     if names:
         what = "1 task is disabled" if len(names) == 1 else f"{len(names)} tasks are disabled"
-        message, hint = f"{what}: {format_names(names)}", "remove enabled: false to run what it is in"
+        message, hint = f"{what}: {list_first(names, NAMED)}", "remove enabled: false to run what it is in"
         loading.at("tasks").warn("disabled-task", message, hint)
 
 

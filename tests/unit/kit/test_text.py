@@ -1,6 +1,6 @@
 import pytest
 
-from waza.kit.text import replace_surrogates, shorten_middle
+from waza.kit.text import list_first, replace_surrogates, shorten_middle
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,11 @@ def test_no_half_of_a_word_is_left_where_an_error_is_cut(place: int):
 @pytest.mark.parametrize("limit", [4, 5, 10, 99])
 def test_errors_without_blanks_are_cut_to_any_limit(limit: int):
     assert len(shorten_middle("x" * 1000, limit)) <= limit
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a, b"), (["a", "b", "c"], "a, b and 1 more")],
+)
+def test_of_many_names_the_first_are_listed_and_the_others_counted(names, wanted):
+    assert list_first(names, 2) == wanted

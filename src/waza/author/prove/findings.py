@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from waza.author.check.finding import Finding, Severity
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 from waza.problem import Code
 
 _NAMED = 3  # tasks in a message
@@ -60,6 +60,4 @@ class TaskFindings:
 def _name(tasks: list[str]) -> str:
     if len(tasks) == 1:
         return f"the task {tasks[0]!r}"
-    names = ", ".join(map(repr, tasks[:_NAMED]))
-    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    return f"{pluralize(len(tasks), 'task')} ({names}{more})"
+    return f"{pluralize(len(tasks), 'task')} ({list_first([repr(task) for task in tasks], _NAMED)})"

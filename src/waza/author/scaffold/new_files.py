@@ -10,6 +10,7 @@ from pathlib import Path
 from waza.errors import UsageError, WazaError
 from waza.kit.files import write_atomic, write_new
 from waza.kit.os_errors import describe_os_error
+from waza.kit.text import list_first
 from waza.problem import display_path
 
 _PROGRAM = b"#!"
@@ -79,9 +80,7 @@ class NewFiles:
 
 def list_paths(paths: list[Path]) -> str:
     """Return paths as a text for people; of many only the first ones."""
-    shown = [display_path(path) for path in paths[:_LISTED]]
-    rest = len(paths) - len(shown)
-    return ", ".join([*shown, *([f"and {rest} more"] if rest else [])])
+    return list_first([display_path(path) for path in paths], _LISTED)
 
 
 def _is_taken(path: Path, content: bytes) -> bool:

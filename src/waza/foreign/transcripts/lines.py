@@ -12,7 +12,7 @@ import msgspec
 from waza.errors import WazaError
 from waza.foreign.notes import Notes
 from waza.kit.json_text import read_loose_json
-from waza.kit.text import pluralize
+from waza.kit.text import list_first, pluralize
 
 MAX_LINE = 64 * 1024 * 1024  # bytes
 MAX_HELD = 512 * 1024 * 1024  # bytes of all lines that say something of the session
@@ -95,8 +95,7 @@ class TranscriptLines:
         lines = [number for number in self.unread if not (self.is_torn and number == self._number)]
         if not lines:
             return ""
-        rest = f" and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
-        listed = f"{', '.join(map(str, lines[:_LISTED]))}{rest}"
+        listed = list_first([str(number) for number in lines], _LISTED)
         return f"{pluralize(len(lines), 'line')} of the transcript cannot be read ({listed})"
 
     def _add_notes(self) -> None:
@@ -114,8 +113,7 @@ class TranscriptLines:
                 self.name, "damage", f"{damage}, so part of the session is not known", unchecked=True
             )
         if self._unknown:
-            names = [f"{name!r} ({count})" for name, count in self._unknown.most_common(_LISTED)]
-            rest = f" and {len(self._unknown) - _LISTED} more" if len(self._unknown) > _LISTED else ""
+            names = [f"{name!r} ({count})" for name, count in self._unknown.most_common()]
             self.notes.add(
-                self.name, "types of lines that are not known", f"left out: {', '.join(names)}{rest}"
+                self.name, "types of lines that are not known", f"left out: {list_first(names, _LISTED)}"
             )
