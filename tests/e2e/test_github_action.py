@@ -144,6 +144,12 @@ def test_what_cannot_run_is_in_the_summary_and_the_comment(runner: Runner, tmp_p
     assert "Comment" in ended.ran
 
 
+def test_what_ran_nothing_has_not_passed(runner: Runner):
+    asked = run(runner, "green/eval.yaml", args="--help")
+    assert (asked.outcome, asked.outputs["passed"]) == ("success", "false")
+    assert "wrote no report" in asked.summary
+
+
 def test_options_are_turned_off_and_inputs_reach_the_run(runner: Runner):
     inputs = {
         **dict.fromkeys(("report", "junit", "summary", "upload"), "false"),
