@@ -455,6 +455,30 @@ def test_run_takes_a_plugin_its_evals_and_a_case(tmp_path: Path) -> None:
     assert "Claude Code plugin evals; imported into" in ended.err
 
 
+def test_a_plugin_whose_skills_are_tested_elsewhere_as_well_is_not_run_by_half(tmp_path: Path) -> None:
+    plugin(tmp_path, {"a": case("Go.", {"g": regex("Go")})})
+    body = "---\nname: hello\ndescription: d\n---\nHi.\n"
+    suite = "name: other\nskill: hello\nconfig: {executor: mock, skill_directories: [../../skills]}\ntasks: [t.yaml]\n"
+    files = {
+        "plugin/skills/hello/SKILL.md": body,
+        "skills/hello/SKILL.md": body,
+        "evals/hello/eval.yaml": suite,
+        "evals/hello/t.yaml": "id: t\ninputs: {prompt: p}\n",
+    }
+    write_tree(tmp_path, files)
+    own = waza("run", "plugin", "--executor", "mock", "--json", cwd=tmp_path)
+    assert (own.code, len(json.loads(own.out)["tasks"]), "imported into" in own.err) == (0, 1, True), own.err
+    write_tree(tmp_path, {"evals/hello/eval.yaml": suite.replace("../../skills", "../../plugin/skills")})
+    for target in ("plugin", "./plugin"):
+        both = waza("run", target, "--executor", "mock", cwd=tmp_path)
+        assert both.code == 2
+        assert (
+            f"evals of its own in {Path(target, 'evals')}, and its skills, which are tested with " in both.err
+        )
+        assert f"{Path('evals/hello/eval.yaml')}; name the one that is meant" in both.err
+    assert waza("run", "plugin/evals", "--executor", "mock", "--no-save", cwd=tmp_path).code == 0
+
+
 def test_mocked_tools_with_a_fixed_answer_are_mocked_here_too(tmp_path: Path) -> None:
     shared = {
         "evals/mocks/tracker/find.md": '{"state": "open"}\n',

@@ -198,6 +198,71 @@ def test_suites_of_a_workspace_that_no_skill_is_tested_with_are_left_out_and_rep
     assert ran(waza("run", str(path), cwd=tmp_path)) == ["ada"]
 
 
+NAMESAKES = {
+    "skills/greeter/SKILL.md": skill("greeter"),
+    "vendor/skills/greeter/SKILL.md": skill("greeter"),
+    "evals/greeter/eval.yaml": SUITE.format("greeter", "t.yaml").replace(
+        "model: m", "model: m, skill_directories: [../../skills/greeter]"
+    ),
+    "evals/greeter/t.yaml": TASK,
+}  # fmt: skip
+
+
+def test_a_suite_is_of_the_skill_that_it_tests_and_not_of_another_of_its_name(tmp_path: Path):
+    workspace(tmp_path, NAMESAKES)
+    suite, other = Path("evals/greeter/eval.yaml"), Path("skills/greeter/SKILL.md")
+    named = Path("vendor/skills/greeter/SKILL.md")
+    for target in ("vendor/skills/greeter", "vendor", "vendor/skills/greeter/SKILL.md", "vendor/skills/*"):
+        ended = waza("run", target, "--no-save", cwd=tmp_path)
+        assert (ended.code, ran(ended)) == (2, []), target
+        assert (
+            f"{named} has no eval.yaml: {suite} tests {other}; run that with: waza run {suite}" in ended.err
+        )
+    for command in ("preflight", "grade"):
+        more = ("--results", "r.json") if command == "grade" else ()
+        refused = waza(command, "vendor/skills/greeter", *more, cwd=tmp_path)
+        assert (refused.code, f"{suite} tests {other}" in refused.err) == (2, True), refused.err
+    checked = waza("check", "vendor/skills/greeter", "--offline", "-f", "json", cwd=tmp_path)
+    assert strict_json(checked.out)["skills"][0]["eval"]["found"] is False
+    assert f"{suite} tests {other}" in checked.out
+    for args in ((), ("greeter",), ("skills/greeter",), ("skills",)):
+        assert ran(waza("run", *args, "--no-save", cwd=tmp_path)) == ["greeter"]
+    write_tree(
+        tmp_path,
+        {
+            "evals/greeter/eval.yaml": NAMESAKES["evals/greeter/eval.yaml"].replace(
+                "../skills", "../vendor/skills"
+            )
+        },
+    )
+    covered = waza("coverage", "-f", "json", cwd=tmp_path)
+    assert strict_json(covered.out)["skills"][0]["evals"] == []
+    assert f"{suite} tests {named}, and not {other}" in covered.err
+
+
+def test_a_name_means_the_suite_of_the_name_whichever_directory_it_tests(tmp_path: Path):
+    files = {**NAMESAKES}
+    files["evals/greeter/eval.yaml"] = files["evals/greeter/eval.yaml"].replace(
+        "../skills", "../vendor/skills"
+    )
+    workspace(tmp_path, files)
+    note = "note: {} tests {}, and not {}\n".format(
+        *map(Path, ("evals/greeter/eval.yaml", "vendor/skills/greeter/SKILL.md", "skills/greeter/SKILL.md"))
+    )
+    for args in ((), ("greeter",)):
+        ended = waza("run", *args, "--no-save", cwd=tmp_path)
+        assert (ran(ended), note in ended.err) == (["greeter"], True), ended.err
+    assert ran(waza("run", "vendor/skills/greeter", "--no-save", cwd=tmp_path)) == ["greeter"]
+    assert waza("run", "skills/greeter", "--no-save", cwd=tmp_path).code == 2
+
+
+def test_a_directory_of_an_agent_or_skill_runs_no_suite_of_another_one(tmp_path: Path):
+    workspace(tmp_path, {**THREE, "evals/cy/eval.yaml": SUITE.format("ada", "../ada/t.yaml")})
+    ended = waza("run", "skills/cy", "--no-save", cwd=tmp_path)
+    assert (ended.code, ran(ended)) == (2, [])
+    assert f"tests {Path('skills/ada/SKILL.md')}" in ended.err
+
+
 def test_other_commands_look_suites_up_alike(tmp_path: Path):
     workspace(tmp_path, THREE)
     assert waza("run", "bob", "-o", "r.json", cwd=tmp_path).code == 0

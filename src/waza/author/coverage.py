@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,7 +19,7 @@ from waza.report.markdown import text as markdown_text
 from waza.report.table import WIDTH, table
 from waza.report.words import PASSED, one_line
 from waza.suite.detect import DetectedSkill, detect_in, list_suites, read_tested_skill
-from waza.suite.load import examine, sort_problems
+from waza.suite.load import examine, find_tested, sort_problems
 from waza.suite.loading import LoadOptions
 
 Classification = Literal["✅ Full", "⚠️ Partial", "❌ None"]
@@ -124,9 +125,16 @@ def measure(
         if name not in named:
             warnings.append(f"{display_path(path)} is a suite of {name!r}, which is not here")
             continue
+        target = named[name]
+        other = find_tested(path, target.directory)
+        if other and os.path.realpath(other.path) != os.path.realpath(target.definition):
+            warnings.append(
+                f"{display_path(path)} tests {display_path(other.path)}, and not {display_path(target.definition)}"
+            )
+            continue
         facts, problem = _read(path)
         warnings += [problem] if problem else []
-        tested.setdefault(named[name].name, []).append(facts)
+        tested.setdefault(target.name, []).append(facts)
     report = CoverageReport(
         skills=tuple(_covered(one, tested.get(one.name, ())) for one in targets),
         evals=tuple(map(display_path, suites)),

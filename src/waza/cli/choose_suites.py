@@ -7,7 +7,7 @@ suites of the project, or through the skill that it tests.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -90,6 +90,8 @@ def choose_suites(
             chosen.setdefault(make_absolute(one.path), one)
     without = tuple(dict.fromkeys(name for part in parts for name in part.without_suite))
     _refuse_missing(without, strict=strict)
+    for note in dict.fromkeys(look_up.notes):
+        say(f"note: {note}")
     for name in without:
         say(f"skipping {name}: it has no {project.keys.files.evalFile}")
     return Choice(list(chosen.values()), without, parts[0].others)
@@ -116,6 +118,8 @@ class _LookUp:
         self._eval_file = project.keys.files.evalFile
         self._locator = SuiteLocator(project)
         self._here = self._locator.in_directory(Path.cwd())
+        self.notes: list[str] = []
+        self._refusals: dict[str, str] = {}  # why a suite is not that of a skill, by its name
 
     def around(self) -> Choice:
         """Return the suites of the workspace. Raises UsageError where nothing is found."""
@@ -180,7 +184,7 @@ class _LookUp:
 
     def _by_definition(self, definition: Path) -> Choice:
         definition = make_absolute(definition)
-        found = self._of_skills([describe_definition(definition, definition.parent)])
+        found = self._of_skills([describe_definition(definition, definition.parent)], by_path=True)
         if found.suites:
             return found
         if imported := self._imported(definition.parent):
@@ -193,6 +197,8 @@ class _LookUp:
         named = None if defines or looks_like_path(target) else self._by_name(target)
         found = named or self._in_directory(Path(target))
         if found.suites:
+            if not defines:
+                self._refuse_two_meanings(target, found)
             return found
         if imported := self._imported(Path(target)):
             return imported
@@ -208,8 +214,7 @@ class _LookUp:
         suite = self._locator.in_directory(directory)
         if suite:
             return Choice([Chosen(place / suite.path.name)])
-        own = [describe_definition(file, directory) for file in list_definitions(directory)]
-        found = self._of_skills(own or detect_below(directory))
+        found = self._of_skills(_skills_of(directory), by_path=True)
         taken = {make_absolute(one.path) for one in found.suites}
         below = find_suites_below(directory, self._eval_file)
         more = [Chosen(path) for path in below if path not in taken]
@@ -238,24 +243,59 @@ class _LookUp:
         if path.is_dir():
             return self._in_directory(path)
         if is_definition(path):
-            return self._of_skills([describe_definition(path, path.parent)])
+            return self._of_skills([describe_definition(make_absolute(path), path.parent)], by_path=True)
         return Choice([Chosen(path)] if path.suffix in (".yaml", ".yml") else [])
 
-    def _of_skills(self, skills: Iterable[DetectedSkill]) -> Choice:
-        """Return the suites of skills and agents, and the names of those without one."""
+    def _of_skills(self, skills: Iterable[DetectedSkill], *, by_path: bool = False) -> Choice:
+        """Return the suites of skills and agents, and the names of those without one.
+
+        A suite that tests another definition of the same name is not that of a skill which was named `by_path`; a name means
+        it all the same.
+        """
         chosen, without = list[Chosen](), list[str]()
         for found in skills:
             path = found.eval or self._locator.locate(found)
-            if path is None:
+            namesake = None if path else self._locator.locate_of_namesake(found)
+            nearest = path or namesake
+            other = self._locator.other_tested(nearest, found) if nearest and (by_path or namesake) else None
+            if nearest is None or (by_path and other):
                 without.append(found.name)
             else:
-                chosen.append(Chosen(path, found.directory, found.name))
+                chosen.append(Chosen(nearest, None if other else found.directory, found.name))
+            if nearest and other:
+                suite, definition = display_path(nearest), display_path(found.definition)
+                tests = f"{suite} tests {display_path(other.path)}"
+                if by_path:
+                    self._refusals[found.name] = (
+                        f"{definition} has no {self._eval_file}: {tests}; run that with: "
+                        f"waza run {suite}, or change its 'skill:' or 'skill_directories'"
+                    )
+                else:
+                    self.notes.append(f"{tests}, and not {definition}")
         return Choice(chosen, tuple(without))
+
+    def _refuse_two_meanings(self, target: str, found: Choice) -> None:
+        """Raise UsageError for a directory with evals of another tool where all suites that it means lie elsewhere."""
+        directory = make_absolute(Path(target))
+        if any(make_absolute(one.path).is_relative_to(directory) for one in found.suites):
+            return
+        from waza.cli.import_for_run import recognize_foreign
+
+        if recognize_foreign(Path(target)) is None:
+            return
+        own = Path(target, "evals") if Path(target, "evals").is_dir() else Path(target)
+        suites = ", ".join(_path(one) for one in found.suites)
+        raise UsageError(
+            f"{target} means two things: evals of its own in {own}, and its skills, which are tested with {suites}; "
+            f"name the one that is meant"
+        )
 
     def _refuse(self, target: str) -> Choice:
         raise UsageError(self._nothing(target))
 
-    def _lacks(self, names: Iterable[str]) -> str:
+    def _lacks(self, names: Sequence[str]) -> str:
+        if refusals := [self._refusals[name] for name in names if name in self._refusals]:
+            return "; ".join(refusals)
         places = f"{self._project.keys.paths.evals.rstrip('/')}/<skill>/, or next to SKILL.md"
         return f"no {self._eval_file} found for {', '.join(names)}; put one into {places}{_other(self._here)}"
 
@@ -273,6 +313,12 @@ class _LookUp:
         else:
             advice = " around here; name a suite file (waza run path/to/eval.yaml), or use --discover"
         return f"there is {what}{advice}{_other(self._here)}"
+
+
+def _skills_of(directory: Path) -> list[DetectedSkill]:
+    """Return the skill or agents that a directory defines, else all below it."""
+    own = [describe_definition(file, directory) for file in list_definitions(directory)]
+    return own or detect_below(directory)
 
 
 def _is_absent(target: str) -> bool:

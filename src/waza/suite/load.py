@@ -16,6 +16,7 @@ from waza.model.base import Keys
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.selection import Selection
+from waza.model.skill import Target
 from waza.model.suite import SHORTEST_CANARY, Config, SuiteFile
 from waza.model.task import Task
 from waza.plugins import find_capabilities
@@ -40,7 +41,7 @@ from waza.suite.project import project_skills
 from waza.suite.read import UnknownKeyRule, at, read_document
 from waza.suite.select import describe_filters, select_tasks
 from waza.suite.servers import check_servers
-from waza.suite.target import find_task_target, forget_targets, with_target_name
+from waza.suite.target import find_target, find_task_target, forget_targets, with_target_name
 from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled_tasks
 from waza.suite.templates import fill_graders
 from waza.suite.trigger_tests import has_trigger_tests, read_trigger_tests
@@ -81,6 +82,20 @@ def read_head(path: Path) -> SuiteFile:
     Raises SuiteError where nothing can be read of it.
     """
     return _read_suite(path.absolute(), LoadOptions()).file
+
+
+def find_tested(path: Path, skill_dir: Path | None = None) -> Target | None:
+    """Return the skill or agent that the `skill:` of a suite means, for a suite that is found by `skill_dir`.
+
+    None where nothing is named or found, or the suite has mistakes, which a run of it reports.
+    """
+    forget_targets()
+    try:
+        loading = _read_suite(path.absolute(), LoadOptions(skill_dir=skill_dir))
+    except SuiteError:
+        return None
+    wanted = loading.file.skill.strip()
+    return find_target(loading.at("skill"), wanted) if wanted else None
 
 
 def sort_problems(loading: Loading) -> list[Problem]:

@@ -31,13 +31,17 @@ class SuiteCheck(msgspec.Struct, frozen=True):
 
 def check_suite(source: Source, found: DetectedSkill, project: Project) -> SuiteCheck:
     """Look for the suite of a skill or agent, and load it as `waza run` does. Nothing of it is run."""
-    path = SuiteLocator(project).locate(found)
+    locator = SuiteLocator(project)
+    path = locator.locate(found)
     if path is None:
+        namesake = locator.locate_of_namesake(found)
+        other = locator.other_tested(namesake, found) if namesake else None
+        but = f"; {display_path(namesake)} tests {display_path(other.path)}" if namesake and other else ""
         evals = project.keys.paths.evals.rstrip("/")
         finding = source.finding(
             "missing-suite",
             "warning",
-            f"there is no {project.keys.files.evalFile} for it, so that nothing shows whether it works",
+            f"there is no {project.keys.files.evalFile} for it, so that nothing shows whether it works{but}",
             f"write one into {evals}/{found.name}/, or next to {source.path.name}",
         )
         return SuiteCheck(FoundSuite(found=False), None, (finding,))
