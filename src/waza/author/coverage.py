@@ -190,7 +190,7 @@ def _covered(target: DetectedSkill, suites: Sequence[_SuiteFacts]) -> CoveredSki
     is_full = tasks > 0 and len(graders) >= _TYPES_OF_FULL and all(one.is_sound for one in suites)
     return CoveredSkill(
         skill=target.name,
-        kind="skill" if target.definition.name == "SKILL.md" else "agent",
+        kind="skill" if target.is_skill else "agent",
         path=display_path(target.definition),
         tasks=tasks,
         outcomes=sum(one.outcomes for one in suites),

@@ -32,7 +32,6 @@ from waza.errors import EXIT_OK, UsageError, WazaError
 from waza.model.loaded import Project
 from waza.problem import display_path
 from waza.report.words import FAILED, one_line
-from waza.suite.definition import SKILL_FILE
 from waza.suite.detect import DetectedSkill, describe_definition
 from waza.suite.locate import find_suite_of
 
@@ -120,7 +119,7 @@ def _check(given: DevArguments) -> None:
 
 def _choose(given: DevArguments, project: Project) -> list[DetectedSkill]:
     """Return the skills that are meant: by name or path, all, or the only one around."""
-    found = [one for one in find_targets(given.skills, project) if one.definition.name == SKILL_FILE]
+    found = [one for one in find_targets(given.skills, project) if one.is_skill]
     if given.level:
         found = [one for one in found if level_of(_check_one(one)) == _level(given.level)]
     if not found:

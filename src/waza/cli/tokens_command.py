@@ -182,7 +182,7 @@ def _find_path(word: str, project: Project) -> Path:
 
 def _path_of(found: DetectedSkill) -> Path:
     """Return what belongs to a skill or agent: the directory of a skill, the file of an agent."""
-    return found.directory if found.definition.name == SKILL_FILE else found.definition
+    return found.directory if found.is_skill else found.definition
 
 
 def _read_files(paths: Iterable[Path]) -> list[MarkdownFile]:

@@ -40,6 +40,11 @@ class DetectedSkill(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
     eval: Path | None = None
 
+    @property
+    def is_skill(self) -> bool:
+        """Whether it is a skill and not a custom agent, by the name of its definition."""
+        return self.definition.name == SKILL_FILE
+
 
 def looks_like_path(arg: str) -> bool:
     """Return whether a text is a path (a separator, an extension or `.`), and not the name of a skill."""

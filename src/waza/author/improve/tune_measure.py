@@ -10,9 +10,9 @@ import msgspec
 from waza.author.improve.description import replace_description
 from waza.author.improve.split import LabelledPrompt
 from waza.author.improve.tune import Measurement
+from waza.author.one_run import finished_run
 from waza.engine.cancellation import Cancellation
 from waza.engine.run import RunOptions
-from waza.engine.run_all import run_one
 from waza.errors import RunError
 from waza.kit.tempdirs import ProcessTempdir
 from waza.model.event import RunEvent, Warned
@@ -89,11 +89,10 @@ class TriggerMeasure:
                 warnings.append(event.message)
 
         options = RunOptions(project=self._project, save=False)
-        finished = await run_one(suite, suite.models[0], options, emit, self._cancellation)
-        finished.run_directory.close()
+        async with finished_run(suite, options, emit, self._cancellation) as finished:
+            results = finished.outcome.head.trigger_results
         if self._cancellation.exit_code is not None:
             raise SystemExit(self._cancellation.exit_code)
-        results = finished.outcome.head.trigger_results
         if not results:
             raise RunError("; ".join(warnings) or "the trigger tests did not run")
         right: dict[str, tuple[bool, ...]] = {one.text: () for one in prompts}

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from waza.author.one_run import finished_run
 from waza.author.prove.graders import asks_judge
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, as_template
-from waza.engine.cancellation import Cancellation
 from waza.engine.run import RunOptions
-from waza.engine.run_all import run_one
 from waza.errors import WazaError
 from waza.executors import CAPABILITIES
 from waza.model.event import RunEvent, TrialFinished
@@ -55,11 +54,15 @@ def run_probes(suite: Suite, probes: Sequence[ProbeRun], seen: Seen, options: Pr
     judged = options.judges and any(asks_judge(built) for task in tasks for built in task.all_graders)
     made = _made_for(suite, tasks, programs=options.programs, judged=judged)
     run = RunOptions(project=options.project, save=False, only_judges=judged)
-    finished = asyncio.run(run_one(made, made.models[0], run, emit, Cancellation()))
-    finished.run_directory.close()
-    if finished.interrupted is not None:
+
+    async def play() -> int | None:
+        async with finished_run(made, run, emit) as finished:
+            return finished.interrupted
+
+    signal_code = asyncio.run(play())
+    if signal_code is not None:
         interrupted = WazaError("interrupted; the proof is not complete")
-        interrupted.exit_code = finished.interrupted
+        interrupted.exit_code = signal_code
         raise interrupted
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from waza.author.one_run import finished_run
 from waza.author.scaffold.observed import INFERRED, infer_graders, read_written, script_turns, written_files
-from waza.author.scaffold.one_run import finished_run
 from waza.author.scaffold.place import Place
 from waza.author.scaffold.task_file import as_task_file
 from waza.engine.run import FinishedRun, RunOptions

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from waza.author.one_run import finished_run
 from waza.author.scaffold.names import file_stem
 from waza.author.scaffold.observed import as_template, as_templates, script_turns
-from waza.author.scaffold.one_run import finished_run
 from waza.author.scaffold.place import MOCK, Place, find_place
 from waza.author.scaffold.task_file import as_task_file, is_task_of
 from waza.engine.run import RunOptions

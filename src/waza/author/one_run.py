@@ -15,10 +15,13 @@ from waza.model.loaded import Suite
 
 @asynccontextmanager
 async def finished_run(
-    suite: Suite, options: RunOptions, emit: Callable[[RunEvent], None]
+    suite: Suite,
+    options: RunOptions,
+    emit: Callable[[RunEvent], None],
+    cancellation: Cancellation | None = None,
 ) -> AsyncIterator[FinishedRun]:
     """Give a run of the suite's first model that has ended; what it kept is removed afterwards. Raises what kept it from running."""
-    done = await run_one(suite, suite.models[0], options, emit, Cancellation())
+    done = await run_one(suite, suite.models[0], options, emit, cancellation or Cancellation())
     try:
         yield done
     finally:
