@@ -61,7 +61,7 @@ def integrity(suite: Suite, loading: Loading, options: ProveOptions) -> tuple[In
     return looked.look(), looked.findings
 
 
-class _Requirement(msgspec.Struct, frozen=True):
+class _WantedText(msgspec.Struct, frozen=True):
     """What a grader asks of an answer's text: all of `texts` and `patterns`, or with `one_of` any text."""
 
     place: GraderPlace
@@ -99,22 +99,22 @@ class _Integrity:
 
     def _find_leaks(self, task: Task, given: Sequence[GivenText]) -> None:
         """Report expected texts that are in what agents are given: copying them is enough to pass."""
-        for required in self._requirements(task):
+        for wanted in self._wanted_texts(task):
             for text in given:
-                found = [one for one in required.texts if _line_of(one, text) is not None]
-                matched = [one for one in required.patterns if _match_line(one, text) is not None]
+                found = [one for one in wanted.texts if _line_of(one, text) is not None]
+                matched = [one for one in wanted.patterns if _match_line(one, text) is not None]
                 if not (found or matched):
                     continue
-                complete = 1 if required.one_of else len(required.texts) + len(required.patterns)
-                complete = len(found) + len(matched) >= complete
+                needed = 1 if wanted.one_of else len(wanted.texts) + len(wanted.patterns)
+                complete = len(found) + len(matched) >= needed
                 whole = complete and bool(found)  # a pattern alone says little of the answer
                 line = _line_of(found[0], text) if found else _match_line(matched[0], text)
                 words = ", ".join(repr(shortened(one, _SHOWN)) for one in (*found, *matched))
                 share = "all that" if complete else "part of what"
                 of_task = f" of the task {task.name!r}" if text.kind == "prompt" else ""
                 message = (
-                    f"the {text.kind}{of_task} has {share} the grader {required.place.name!r} "
-                    f"({required.place.file}:{required.place.line}) looks for: {words}"
+                    f"the {text.kind}{of_task} has {share} the grader {wanted.place.name!r} "
+                    f"({wanted.place.file}:{wanted.place.line}) looks for: {words}"
                 )
                 self._find(
                     "leaked-answer",
@@ -139,7 +139,7 @@ class _Integrity:
                     message = f"the {text.kind} of the task {task.name!r} has the answer of its solution"
                     self._find("leaked-answer", "warning", message, "remove it there", text.file, line)
 
-    def _requirements(self, task: Task) -> Iterator[_Requirement]:
+    def _wanted_texts(self, task: Task) -> Iterator[_WantedText]:
         expected = task.expected
         for one in self._graders[task.id]:
             grader = one.built.grader if one.built else None
@@ -147,11 +147,11 @@ class _Integrity:
                 plain = {pattern: _plain_text(pattern) for pattern in grader.regex_match}
                 texts = (*grader.contains, *grader.contains_cs, *filter(None, plain.values()))
                 patterns = tuple(pattern for pattern, text in plain.items() if not text)
-                yield _Requirement(one.place, texts, patterns)
+                yield _WantedText(one.place, texts, patterns)
             elif one.place.name == "_output_contains":
-                yield _Requirement(one.place, tuple(expected.output_contains))
+                yield _WantedText(one.place, tuple(expected.output_contains))
             elif one.place.name == "_output_contains_any":
-                yield _Requirement(one.place, tuple(expected.output_contains_any), one_of=True)
+                yield _WantedText(one.place, tuple(expected.output_contains_any), one_of=True)
 
     def _find_readable(self) -> list[Path]:
         """Report files of graders, and the suite itself, where agents can read them; return the files that they are given."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from waza.author.spec_verify.requirements import Promise
+from waza.author.spec_verify.promises import Promise
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.problem import display_path

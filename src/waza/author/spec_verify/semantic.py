@@ -12,7 +12,7 @@ import msgspec
 
 from waza.author.improve.ask import Asker, AskError, NotAskedError, compose, read_object
 from waza.author.spec_verify.match import Covering, Exercise
-from waza.author.spec_verify.requirements import Promise
+from waza.author.spec_verify.promises import Promise
 from waza.report.words import one_line
 
 ASKER = "spec_verify"

@@ -12,7 +12,7 @@ from waza.author.check.finding import path_below
 from waza.author.check.source import Source
 from waza.author.improve.ask import Asker
 from waza.author.spec_verify.match import Covering, find_covering, list_exercises
-from waza.author.spec_verify.requirements import Promise, list_promises
+from waza.author.spec_verify.promises import Promise, list_promises
 from waza.author.spec_verify.semantic import ask_about
 from waza.kit.text import pluralize
 from waza.model.loaded import Suite

@@ -28,7 +28,7 @@ class SourceLines(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Promise(msgspec.Struct, frozen=True):
-    """A requirement that tasks should exercise: its id, its kind, and its text."""
+    """What tasks should exercise: its id, its kind, and its text. Reports call it a requirement of the skill."""
 
     id: str
     kind: Kind
