@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
+from waza.cli.open_project import open_project
 from waza.cli.outputs import JSON, CommandResults, SkillOutcome, json_documents, make_report
 from waza.cli.resume_hint import ResumeHint
 from waza.cli.streams import Output, print_notice
 from waza.engine.cancellation import Cancellation
 from waza.engine.run import FinishedRun
 from waza.errors import WazaError
-from waza.suite.project import find_project
 
 Writer = Callable[[], Sequence[Path]]
 """Writes files, and returns their paths."""
@@ -24,9 +24,7 @@ class CommandRun:
     """One call of a command in the project of the current directory, whose warnings are printed."""
 
     def __init__(self) -> None:
-        self.project = find_project(Path.cwd())
-        for warning in self.project.warnings:
-            print_notice(str(warning))
+        self.project = open_project()
         self.out = Output()
         self.cancellation = Cancellation()
         self.resume_hint = ResumeHint()

@@ -51,16 +51,14 @@ def command(*, targets: tuple[str, ...], form: str, more: tuple[Path, ...]) -> i
 
     from waza.author.coverage import markdown_lines, measure, text_lines
     from waza.cli.find_targets import find_targets
+    from waza.cli.open_project import open_project
     from waza.cli.streams import output_width, print_json, print_line, print_notice
     from waza.errors import EXIT_OK
     from waza.suite.definition import make_absolute
-    from waza.suite.project import find_project
 
     root = targets[0] if len(targets) == 1 and os.path.isdir(targets[0]) else ""  # noqa: PTH112  # Path.is_dir raises for names that are too long
     here = make_absolute(Path(root))
-    project = find_project(here)
-    for problem in project.warnings:
-        print_notice(str(problem))
+    project = open_project(here)
     top = here if root or not project.found else project.directory
     only = [one.definition for one in find_targets(targets, project)] if targets and not root else []
     report = measure(top, project, tuple(map(make_absolute, more)), only)

@@ -1,4 +1,4 @@
-"""The project around the current directory, for commands: with the warnings about its `.waza.yaml` printed."""
+"""The project of a command: with the warnings about its `.waza.yaml` printed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from waza.model.loaded import Project
 from waza.suite.project import find_project
 
 
-def open_project() -> Project:
-    """Return the project around the current directory, and print the warnings about its settings.
+def open_project(start: Path | None = None) -> Project:
+    """Return the project that a directory is in, by default the current one, and print the warnings about its settings.
 
     Raises SuiteError for settings that cannot be used.
     """
-    project = find_project(Path.cwd())
+    project = find_project(start or Path.cwd())
     for warning in project.warnings:
         print_notice(str(warning))
     return project
