@@ -337,6 +337,10 @@ def test_run_imports_into_the_project_and_finds_it_again(tmp_path: Path) -> None
     task.write_text(task.read_text().replace("prompt: A", "prompt: C"))
     refused = waza("run", "price-sorter", "--executor", "mock", cwd=tmp_path)
     assert (refused.code, f"{name} was changed since it was imported" in refused.err) == (2, True)
+    assert "waza import price-sorter -o DIR" in refused.err
+    assert "move it" not in refused.err  # the paths in it are relative
+    assert waza("import", "price-sorter", "-o", "own", cwd=tmp_path).code == 0
+    assert waza("run", "own", "--executor", "mock", cwd=tmp_path).code == 1
 
 
 def test_run_takes_no_other_files_and_only_run_imports(tmp_path: Path) -> None:

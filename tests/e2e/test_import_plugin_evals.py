@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -501,3 +502,30 @@ def test_mocked_tools_with_a_fixed_answer_are_mocked_here_too(tmp_path: Path) ->
     for what in ("tracker/echo", "tracker/ask", "tracker/_server"):
         assert any(what in caveat for caveat in first["caveats"])
         assert f"mock {what}: " in done.err
+
+
+UNFINISHED: dict[str, tuple[dict[str, str], str]] = {
+    "without-graders": ({"prompt.md": "Say hello."}, "the case has no grader; add graders/NAME.md"),
+    "without-keys": ({"case.yaml": "name: n\n"}, "schema_version"),
+}
+
+
+@pytest.mark.parametrize("name", UNFINISHED)
+def test_what_an_unfinished_case_lacks_is_named_when_there_is_no_other(tmp_path: Path, name: str) -> None:
+    files, message = UNFINISHED[name]
+    plugin(tmp_path, {name: files})
+    for words in (["import", "plugin", "-o", "made"], ["import", f"plugin/evals/{name}", "-o", "made"]):
+        done = waza(*words, cwd=tmp_path)
+        assert (done.code, message in done.err, name in done.err) == (2, True, True), done.err
+        assert "nothing that waza knows" not in done.err
+    assert not (tmp_path / "made").exists()
+
+
+def test_the_smallest_case_of_the_documentation_is_imported(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/import.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```markdown title=\"evals/greet/(.+?)\"\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    write_tree(tmp_path, {f"evals/greet/{name}": content for name, content in blocks})
+    done = waza("import", "evals", "-o", "made", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert (tmp_path / "made/tasks/1-greet.yaml").is_file()

@@ -57,7 +57,7 @@ def test_an_empty_directory_becomes_a_project_in_which_all_commands_work(tmp_pat
         ]
     before = contents(root)
     again = waza("init", cwd=root)
-    assert (again.code, "the project is complete; nothing was changed" in again.out) == (0, True)
+    assert (again.code, "the project is there already; no file was changed" in again.out) == (0, True)
     assert contents(root) == before
     for words in (["new", "skill", "greeter"], ["check", "--offline", "--fail-on", "error"], ["run"]):
         assert waza(*words, cwd=root).code == 0, words
@@ -76,7 +76,7 @@ def test_skills_that_are_there_keep_their_places_and_get_suites(tmp_path: Path):
     }
     write_tree(tmp_path, tree)
     ended = waza("init", cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    assert (ended.code, "still without a suite: broken" in ended.err) == (1, True), ended.err
     assert plain(tmp_path / ".waza.yaml")["paths"] == {
         "skills": "plugins/skills/",
         "evals": "checks/evals/",
@@ -94,7 +94,7 @@ def test_skills_that_are_there_keep_their_places_and_get_suites(tmp_path: Path):
     }  # fmt: skip
     assert waza("run", cwd=tmp_path).code == 0
     before = contents(tmp_path)
-    assert waza("init", cwd=tmp_path).code == 0
+    assert waza("init", cwd=tmp_path).code == 1  # the broken skill still has none
     assert contents(tmp_path) == before
     only = write_tree(tmp_path / "only", {"skills/greeter/SKILL.md": SKILL})
     assert waza("init", "--no-evals", "--engine", "copilot-sdk", "--model", "gpt-x", cwd=only).code == 0
@@ -175,3 +175,47 @@ def test_mistakes_are_refused_and_nothing_is_written(tmp_path: Path):
     assert (ended.code, "change the paths in it" in ended.err) == (2, True)
     write_tree(tmp_path, {".waza.yaml": "paths: [1]"})
     assert waza("init", cwd=tmp_path).code == 2
+
+
+def test_a_suite_that_lacks_files_gets_them_and_keeps_those_that_were_edited(tmp_path: Path):
+    write_tree(tmp_path, {"skills/greeter/SKILL.md": SKILL})
+    assert waza("init", cwd=tmp_path).code == 0
+    suite = tmp_path / "evals/greeter"
+    edited = suite / "tasks/positive-trigger-1.yaml"
+    edited.write_text(edited.read_text(encoding="utf-8").replace("Say hello.", "Say moin."), encoding="utf-8")
+    before = contents(tmp_path)
+    (suite / "eval.yaml").unlink()
+    (suite / "tasks/negative-trigger-1.yaml").unlink()
+    ended = waza("init", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert contents(tmp_path) == before
+    assert "  kept      evals/greeter/tasks/positive-trigger-1.yaml" in ended.out
+    assert "  new       evals/greeter/eval.yaml" in ended.out
+    assert "the suite of greeter was completed by 2 files" in ended.out
+    assert waza("run", "greeter", cwd=tmp_path).code == 0
+
+
+def test_a_suite_that_cannot_be_written_is_named_and_ends_with_1(tmp_path: Path):
+    write_tree(tmp_path, {"skills/greeter/SKILL.md": SKILL, "evals/greeter/eval.yaml/keep": ""})
+    ended = waza("init", cwd=tmp_path)
+    assert (ended.code, "still without a suite: greeter" in ended.err) == (1, True), ended.err
+    assert "evals/greeter/eval.yaml is there already and is not its suite" in ended.err
+    assert "complete" not in ended.out
+    assert files_below(tmp_path / "evals") == ["greeter/eval.yaml/keep"]
+
+
+def test_options_that_come_too_late_are_named(tmp_path: Path):
+    words = ("init", "--workflow", "--hooks", "--source")
+    assert waza(*words, SOURCE, cwd=tmp_path).code == 0
+    assert "--source" not in waza(*words, SOURCE, cwd=tmp_path).err
+    before = contents(tmp_path)
+    ended = waza(*words, "https://github.com/other/waza", "--engine", "copilot-sdk", cwd=tmp_path)
+    assert (ended.code, contents(tmp_path)) == (0, before)
+    for name in (".github/workflows/eval.yml", ".pre-commit-config.yaml"):
+        assert (
+            f"{name} is there already and was kept, without --source https://github.com/other/waza"
+            in ended.err
+        )
+    assert ".waza.yaml is there already and was kept, without --engine and --model" in ended.err
+    alone = waza("init", "--source", SOURCE, cwd=tmp_path)
+    assert "--source has no effect without --workflow or --hooks" in alone.err

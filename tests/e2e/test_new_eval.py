@@ -139,7 +139,7 @@ def test_a_new_agent_is_ready_and_its_checks_can_fail(tmp_path: Path, name: str)
         if one.startswith(("agents", "evals"))
     }
     again = waza("new", "agent", name, cwd=tmp_path)
-    assert (again.code, "nothing was changed" in again.out) == (0, True)
+    assert (again.code, "no file was changed" in again.out) == (0, True)
     assert {one: (tmp_path / one).read_bytes() for one in before} == before
     assert fits_schemas(tmp_path / "evals") == 3  # of four: one is JSON by now
 
@@ -232,3 +232,42 @@ def test_mistakes_are_refused_with_advice(tmp_path: Path):
         assert (ended.code, advice in ended.err) == (2, True), (name, ended.err)
     assert not (tmp_path / "evals").exists()
     assert not (tmp_path / "agents").exists()
+
+
+def test_files_are_called_what_they_became(tmp_path: Path):
+    write_tree(tmp_path, {"skills/greeter/SKILL.md": SKILL})
+    assert "the suite of greeter was written: 5 files" in waza("new", "eval", "greeter", cwd=tmp_path).out
+    again = waza("new", "eval", "greeter", cwd=tmp_path)
+    assert again.code == 0
+    assert "the suite of greeter is there already; no file was changed" in again.out
+    assert (again.out.count("  kept      "), "  new  " in again.out) == (5, False)
+    (tmp_path / "evals/greeter/eval.yaml").write_text("mine", encoding="utf-8")
+    (tmp_path / "evals/greeter/trigger_tests.yaml").unlink()
+    ended = waza("new", "eval", "greeter", "--overwrite", cwd=tmp_path)
+    assert "  replaced  evals/greeter/eval.yaml\n" in ended.out
+    assert "  new       evals/greeter/trigger_tests.yaml\n" in ended.out
+    assert "was written: 1 file replaced, 1 new, 3 kept" in ended.out
+    (tmp_path / "skills/greeter/SKILL.md").write_text("broken", encoding="utf-8")
+    ended = waza("new", "skill", "greeter", "--overwrite", cwd=tmp_path)
+    assert "  replaced  skills/greeter/SKILL.md\n" in ended.out
+
+
+def test_a_wrong_answer_fails_the_tasks_for_a_custom_agent(tmp_path: Path):
+    write_tree(tmp_path, {"agents/prüfer.agent.md": AGENT})
+    assert waza("new", "eval", "prüfer", "--judge", cwd=tmp_path).code == 0
+    assert waza("run", "evals/prüfer/eval.yaml", cwd=tmp_path).code == 0
+    asked = verdicts(tmp_path)
+    assert asked["positive-trigger-1"] >= {"names_what_is_in_the_file", "does_what_was_asked"}
+    assert "says_that_it_is_empty" in asked["positive-trigger-2"]
+    wrong = {"output": "no", "judge": {"does_what_was_asked": [{"pass": "fooled"}]}}
+    for path in (tmp_path / "evals/prüfer/tasks").glob("*.yaml"):
+        path.write_text(json.dumps({**plain(path), "mock": wrong}), encoding="utf-8")
+    ended = waza("run", "evals/prüfer/eval.yaml", "-o", "no.json", cwd=tmp_path)
+    tasks = strict_json((tmp_path / "no.json").read_bytes())["tasks"]
+    assert (ended.code, {task["status"] for task in tasks}) == (1, {"failed"}), ended.err
+    for task, grader in (
+        ("positive-trigger-1", "names_what_is_in_the_file"),
+        ("positive-trigger-2", "says_that_it_is_empty"),
+    ):
+        (run,) = next(one["runs"] for one in tasks if one["test_id"] == task)
+        assert not run["validations"][grader]["passed"]

@@ -61,7 +61,7 @@ def test_in_an_empty_directory_the_skill_has_its_suite_below_itself(tmp_path: Pa
     assert "is_useful" in results["tasks"][0]["runs"][0]["validations"]
     assert results["trigger_metrics"]["accuracy"] == 1
     again = waza("new", "release-notes", "--no-update-check", cwd=tmp_path)
-    assert (again.code, "nothing was changed" in again.out) == (0, True)
+    assert (again.code, "no file was changed" in again.out) == (0, True)
     assert files_below(tmp_path / "release-notes") == written
 
 
@@ -180,7 +180,7 @@ def test_what_is_there_is_kept_and_the_rest_is_added(tmp_path: Path):
     assert [one["prompt"] for one in tests["should_trigger_prompts"]] == ["Say hello.", "Greet Ada."]
     assert "the skill greeter was completed by 3 files" in ended.out
     (tmp_path / "evals" / "greeter" / "trigger_tests.yaml").unlink()  # on purpose, so it stays away
-    assert "nothing was changed" in waza("new", "greeter", cwd=tmp_path).out
+    assert "no file was changed" in waza("new", "greeter", cwd=tmp_path).out
 
 
 def test_a_definition_that_cannot_be_read_is_replaced_only_when_that_is_asked_for(tmp_path: Path):

@@ -343,3 +343,27 @@ def test_an_interrupt_ends_the_agent_and_writes_nothing(tmp_path: Path):
     assert ran.returncode == 130
     assert survivors(duration) == []
     assert not (tmp_path / "tasks" / "x.yaml").exists()
+
+
+def test_a_regression_says_what_it_left_out_and_that_there_is_one_of_the_trial_already(tmp_path: Path):
+    task = """
+inputs: {prompt: p}
+graders:
+  - {type: text, name: long, config: {contains: [hello]}}
+  - {type: text, name: polite, config: {contains: [please]}}
+  - {type: prompt, name: tone, config: {prompt: Judge two criteria.}}
+mock: {output: hello, judge: {tone: [{pass: It is short.}, {fail: It is curt.}, {pass: It is clear.}]}}
+"""
+    mock_suite(tmp_path, {"t": task})
+    assert waza("run", "eval.yaml", "-o", "results.json", cwd=tmp_path).code == 1
+    first = from_run(tmp_path, "results.json", "t")
+    assert first.code == 0, first.err
+    assert "without those that passed (long) its score is lower than that of the trial" in first.err
+    assert "was made of the same trial" not in first.err
+    (before,) = strict_json((tmp_path / "results.json").read_bytes())["tasks"]
+    tone = run_alone(tmp_path, "t-regression")["validations"]["tone"]
+    assert (tone["score"], tone["passed"]) == (before["runs"][0]["validations"]["tone"]["score"], False)
+    assert tone["score"] == pytest.approx(2 / 3)
+    second = from_run(tmp_path, "results.json", "t")
+    assert second.code == 0, second.err
+    assert "tasks/t-regression.yaml was made of the same trial" in second.err.replace("\\", "/")

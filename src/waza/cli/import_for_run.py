@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,8 @@ def import_for_run(path: Path, kind: Kind, project: Project, say: Write) -> list
         ignore_in_git(home)
     if digest_of(read_files(target)) != digest:
         raise UsageError(
-            f"{display_path(target)} was changed since it was imported; move it out of .waza to keep it, or delete it"
+            f"{display_path(target)} was changed since it was imported; delete it to have it imported again. "
+            f"To work on the suite, write one of your own: waza import {shlex.quote(display_path(path))} -o DIR"
         )
     say(f"{path} is {NAMES[kind]}; imported into {display_path(target)}")
     for note in imported.notes:

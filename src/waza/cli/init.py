@@ -55,7 +55,8 @@ def command(
 ) -> int:
     """Write the settings of a project, make its directories, and write a suite for each skill that has none.
 
-    What is there already is kept; another time only what is missing is added.
+    What is there already is kept; another time only what is missing is added. The exit code is 1
+    where a skill or agent still has no suite because its definition is broken or its place is taken.
     """
     from waza.cli.init_command import InitArguments, init
 

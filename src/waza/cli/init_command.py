@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
 
 from waza.author.scaffold.evaluation import plan_evaluation, suite_path
-from waza.author.scaffold.new_files import NewFiles, list_paths
+from waza.author.scaffold.new_files import NewFiles
 from waza.author.scaffold.place import AGENT, MOCK, Place, choose_executor, find_place
 from waza.author.scaffold.project import (
     HOOKS,
@@ -23,7 +24,7 @@ from waza.cli.new_command import NewSkillArguments, new_skill, report_files, rep
 from waza.cli.questions import ask_choice, ask_text, ask_yes, can_ask
 from waza.cli.schema_files import write_schemas
 from waza.cli.streams import print_line, print_notice
-from waza.errors import EXIT_OK, UsageError
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.text import pluralize
 from waza.model.loaded import Paths
 from waza.problem import display_path
@@ -61,18 +62,21 @@ def init(arguments: InitArguments) -> int:
     plan = plan_project(request)
     for directory in plan.directories:
         directory.mkdir(parents=True, exist_ok=True)
-    plan.files.write(overwrite=True)  # what is there already is not among them
+    written = plan.files.write(overwrite=True)  # what is there already is not among them
     write_schemas(root)
     for directory in plan.directories:
-        print_line(f"  new   {display_path(directory)}/")
-    report_files("the project", plan.files, plan.kept)
+        print_line(f"  {'new':<8}  {display_path(directory)}/")
+    report_files("the project", written, plan.kept)
     for note in plan.notes:
         print_notice(f"note: {note}")
-    _complete_suites(root, arguments, asks=asks)
+    left_out = _complete_suites(root, arguments, asks=asks)
+    ending = EXIT_FAILED if left_out else EXIT_OK
     if asks and not arguments.no_skill and ask_yes("Start a skill?"):
-        return _start_skill(root)
+        return _start_skill(root) or ending
     report_steps([("waza new skill NAME", "a skill with its suite"), ("waza check", ""), ("waza run", "")])
-    return EXIT_OK
+    if left_out:
+        print_notice(f"still without a suite: {', '.join(left_out)}; the notes say why")
+    return ending
 
 
 def _request(arguments: InitArguments, root: Path, *, asks: bool) -> ProjectRequest:
@@ -103,6 +107,11 @@ def _request(arguments: InitArguments, root: Path, *, asks: bool) -> ProjectRequ
     if not there and not asks:
         names = f"skills: {given.skills}, suites: {given.evals}, results: {given.results}"
         print_notice(f"executor of new suites: {engine or MOCK}, model: {model}, {names}")
+    if there and (arguments.engine or arguments.model):
+        print_notice(
+            f"note: {display_path(root / FILE)} is there already and was kept, without --engine and --model; "
+            "change `defaults` in it"
+        )
     source = arguments.source or SOURCE
     return ProjectRequest(
         root=root,
@@ -131,8 +140,11 @@ def _ask_for_paths(paths: Paths, options: Collection[str]) -> Paths:
     return msgspec.structs.replace(paths, **answers)
 
 
-def _complete_suites(root: Path, arguments: InitArguments, *, asks: bool) -> None:
-    """List the skills and agents of the project with their suites, and write those that are missing."""
+def _complete_suites(root: Path, arguments: InitArguments, *, asks: bool) -> list[str]:
+    """List the skills and agents of the project with their suites, and write what is missing of suites.
+
+    Returns the names of those whose suites cannot be written.
+    """
     place = find_place(root)
     found = {one.definition: one for one in detect_in(root, place.skills)}
     locator = SuiteLocator(find_project(root))
@@ -143,36 +155,38 @@ def _complete_suites(root: Path, arguments: InitArguments, *, asks: bool) -> Non
             missing.append(one)
         print_line(f"  {one.name}: {display_path(suite) if suite else 'no suite'}")
     if not missing or arguments.no_evals:
-        return
+        return []
     if asks and not ask_yes(f"Write {pluralize(len(missing), 'suite')} for those without?", default=True):
-        return
-    files = NewFiles()
+        return []
+    left_out: list[str] = []
     for one in missing:
-        for path, content in _files_of_suite(one, place):
-            files.add(path, content)
-    files.write()
-    report_files("what was missing", files)
+        files = _files_of_suite(one, place)
+        if files is None:
+            left_out.append(one.name)
+            continue
+        kept = files.conflicts()
+        report_files(f"the suite of {one.name}", files.without(kept).write(), kept)
+    return left_out
 
 
-def _files_of_suite(one: DetectedSkill, place: Place) -> Iterator[tuple[Path, str]]:
-    """Yield the files of the suite of a skill or agent; none for one that cannot be used, or whose place is taken."""
+def _files_of_suite(one: DetectedSkill, place: Place) -> NewFiles | None:
+    """Return the files of the suite of a skill or agent; None for one that cannot be used, or whose place is taken."""
     definition = read_definition(one.definition)
     if not definition.is_fit:
         why = next(str(problem) for problem in definition.problems if problem.severity == "error")
         print_notice(f"note: no suite for {one.name}: {one_line(why, 300)}")
-        return
+        return None
     try:
         file = suite_path(definition.target, place, None)
     except UsageError as error:
         print_notice(f"note: no suite for {one.name}: {error}")
-        return
-    files = plan_evaluation(definition.target, place, choose_executor("", place), file)
-    taken = files.conflicts()
-    if taken:
-        print_notice(f"note: no suite for {one.name}: {list_paths(taken)} is there already")
-        return
-    for path in files:
-        yield path, files.text(path)
+        return None
+    if os.path.lexists(file):
+        print_notice(
+            f"note: no suite for {one.name}: {display_path(file)} is there already and is not its suite"
+        )
+        return None
+    return plan_evaluation(definition.target, place, choose_executor("", place), file)
 
 
 def _start_skill(root: Path) -> int:

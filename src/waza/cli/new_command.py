@@ -10,7 +10,7 @@ import msgspec
 
 from waza.author.scaffold.agent import agent_file, plan_agent
 from waza.author.scaffold.names import check_agent_name, check_skill_name
-from waza.author.scaffold.new_files import NewFiles, list_paths
+from waza.author.scaffold.new_files import NewFiles, Written, list_paths
 from waza.author.scaffold.place import MOCK, NewExecutor, Place, choose_executor, find_place
 from waza.author.scaffold.project import ABOUT_SOURCE, WORKFLOW
 from waza.author.scaffold.skill import plan_skill, skill_file
@@ -95,12 +95,12 @@ def new_agent(arguments: NewAgentArguments) -> int:
 def _finish(what: str, plan: TargetPlan, place: Place, executor: NewExecutor) -> int:
     elsewhere = _find_suite(plan.definition, place) if plan.definition in plan.kept else None
     if elsewhere and elsewhere != plan.suite:
-        report_files(what, NewFiles(), [plan.definition, elsewhere])
+        report_files(what, Written(), [plan.definition, elsewhere])
         report_steps(check_and_run(plan.definition, elsewhere, executor))
         return EXIT_OK
-    plan.files.write(overwrite=True)  # what is to be kept is not among them
+    written = plan.files.write(overwrite=True)  # what is to be kept is not among them
     write_schemas(place.root)
-    report_files(what, plan.files, plan.kept)
+    report_files(what, written, plan.kept)
     if any(path.match(WORKFLOW) for path in plan.files):
         print_notice(f"note: {ABOUT_SOURCE}")
     report_steps(check_and_run(plan.definition, plan.suite, executor))
@@ -158,8 +158,8 @@ def _confirm_replacing(definition: Path, *, overwrite: bool, asks: bool) -> None
         raise UsageError(f"{why}; correct it, or replace the file with --overwrite; nothing was changed")
 
 
-def write_all(files: NewFiles, *, overwrite: bool, asks: bool) -> None:
-    """Write files; on a terminal, ask before others are overwritten. Raises UsageError if they must not be."""
+def write_all(files: NewFiles, *, overwrite: bool, asks: bool) -> Written:
+    """Write files; on a terminal, ask before others are overwritten. Return what became of them. Raises UsageError if they must not be."""
     taken = files.conflicts()
     if taken and not overwrite and asks:
         overwrite = ask_yes(f"Overwrite {list_paths(taken)}?")
@@ -168,22 +168,25 @@ def write_all(files: NewFiles, *, overwrite: bool, asks: bool) -> None:
         raise UsageError(
             f"{list_paths(taken)} {verb} there already; overwrite with --overwrite; nothing was changed"
         )
-    files.write(overwrite=overwrite)
+    return files.write(overwrite=overwrite)
 
 
-def report_files(what: str, files: NewFiles, kept: Sequence[Path] = ()) -> None:
-    """Print which files are new and which were there, and a line about all."""
-    for path in kept:
-        print_line(f"  kept  {display_path(path)}")
-    for path in files:
-        print_line(f"  new   {display_path(path)}")
-    count = pluralize(len(files), "file")
-    if not len(files):
-        print_line(f"{what} is complete; nothing was changed")
-    elif kept:
-        print_line(f"{what} was completed by {count}")
+def report_files(what: str, written: Written, kept: Sequence[Path] = ()) -> None:
+    """Print which files are new, which were replaced and which were there and stayed, and a line about all."""
+    same = (*kept, *written.unchanged)
+    for word, paths in (("kept", same), ("replaced", written.replaced), ("new", written.new)):
+        for path in paths:
+            print_line(f"  {word:<8}  {display_path(path)}")
+    new, replaced = len(written.new), len(written.replaced)
+    if replaced:
+        counts = f"{pluralize(replaced, 'file')} replaced, {new} new, {len(same)} kept"
+        print_line(f"{what} was written: {counts}")
+    elif not new:
+        print_line(f"{what} is there already; no file was changed")
+    elif same:
+        print_line(f"{what} was completed by {pluralize(new, 'file')}")
     else:
-        print_line(f"{what} was written: {count}")
+        print_line(f"{what} was written: {pluralize(new, 'file')}")
 
 
 def report_steps(steps: Iterable[tuple[str, str]]) -> None:

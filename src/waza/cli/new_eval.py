@@ -51,9 +51,9 @@ def new_eval(arguments: NewEvalArguments) -> int:
     executor = choose_executor(arguments.executor, place)
     file = suite_path(target, place, _absolute(arguments.output))
     files = plan_evaluation(target, place, executor, file, judge=arguments.judge)
-    write_all(files, overwrite=arguments.overwrite, asks=asks)
+    written = write_all(files, overwrite=arguments.overwrite, asks=asks)
     write_schemas(place.root)
-    report_files(f"the suite of {target.name}", files)
+    report_files(f"the suite of {target.name}", written)
     report_steps([(shell("check", target.path), ""), *run_steps(file, executor)])
     return EXIT_OK
 
@@ -74,9 +74,9 @@ def _new_scenario(arguments: NewEvalArguments, *, asks: bool) -> int:
         name=name, template=template, context=context, place=place, executor=executor, file=file
     )
     files = plan_scenario(scenario)
-    write_all(files, overwrite=arguments.overwrite, asks=asks)
+    written = write_all(files, overwrite=arguments.overwrite, asks=asks)
     write_schemas(place.root)
-    report_files(f"the scenario {name}", files)
+    report_files(f"the scenario {name}", written)
     if context:
         kind = "skill" if context.kind == "skill" else "custom agent"
         print_line(f"its context is the {kind} {context.name}")

@@ -20,6 +20,7 @@ from waza.errors import EXIT_OK, UsageError
 from waza.kit.names import did_you_mean
 from waza.model.event import RunEvent, Warned
 from waza.model.result import SuiteResult, TaskResult
+from waza.problem import display_path
 from waza.results.invocation_lines import RUNS
 from waza.results.journal_lines import has_header, read_header
 from waza.results.saved import find_results
@@ -76,9 +77,9 @@ def from_prompt(arguments: FromPromptArguments) -> int:
         text = make_task(request, prepared.task, observed, file, place)
     files = NewFiles()
     files.add(file, text)
-    write_all(files, overwrite=arguments.overwrite, asks=can_ask())
+    written = write_all(files, overwrite=arguments.overwrite, asks=can_ask())
     write_schemas(place.root)
-    report_files(f"the task {prepared.task}", files)
+    report_files(f"the task {prepared.task}", written)
     print_notice("its graders are inferred from one answer: read them, and correct what need not be so")
     if suite is None or not is_task_of(file, prepared.loading):
         print_notice(_IN_NO_SUITE)
@@ -120,9 +121,18 @@ def from_run(arguments: FromRunArguments) -> int:
     made = make_regression(failed, suite, output)
     files = NewFiles()
     files.add(made.file, made.text)
-    write_all(files, overwrite=arguments.overwrite, asks=can_ask())
+    written = write_all(files, overwrite=arguments.overwrite, asks=can_ask())
     write_schemas(made.place.root)
-    report_files(f"the task {made.id}", files)
+    report_files(f"the task {made.id}", written)
+    if made.earlier:
+        print_notice(
+            f"note: {display_path(made.earlier)} was made of the same trial; one of the two is enough"
+        )
+    if made.left_out:
+        print_notice(
+            f"note: it has the graders that did not pass; without those that passed ({', '.join(made.left_out)}) its score is "
+            "lower than that of the trial"
+        )
     if made.suite is None:
         print_notice(_IN_NO_SUITE)
         return EXIT_OK
@@ -132,7 +142,7 @@ def from_run(arguments: FromRunArguments) -> int:
             "complete its script (`mock`) so that the graders are seen to fail"
         )
     command = shell("run", made.suite, "--task", made.id, "--executor", "mock")
-    report_steps([(command, "fails, as it did in the run; an agent has to do better")])
+    report_steps([(command, "fails by what did not pass in the run; an agent has to do better")])
     return EXIT_OK
 
 

@@ -15,7 +15,7 @@ from waza.foreign.notes import Notes
 from waza.foreign.plugin_evals.plugin import enclosing_plugin, read_plugin
 from waza.foreign.plugin_evals.scaffold import Scaffold
 from waza.foreign.plugin_evals.suites import read_plugin_evals
-from waza.foreign.recognize import NAMES, SUITES, recognize
+from waza.foreign.recognize import NAMES, SUITES, is_unfinished_case, recognize
 from waza.foreign.skill_place import find_skill, skill_keys
 from waza.foreign.source import SourceFolder
 from waza.foreign.trigger_queries import METRICS, read_queries
@@ -42,6 +42,8 @@ def import_suites(origin: Path, options: ImportOptions) -> Imported:
     Raises UsageError for what is no suite of another tool, SuiteError with all mistakes in it.
     """
     kind = recognize(origin)
+    if kind is None and is_unfinished_case(origin):
+        kind = "plugin-evals"  # whose reader names what is missing
     if kind not in SUITES:
         raise UsageError(_refuse(origin, NAMES[kind] if kind else ""))
     if kind == "plugin-evals":

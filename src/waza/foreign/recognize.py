@@ -72,6 +72,8 @@ _MAX_TEXT = 4 * 1024 * 1024  # bytes of a file that is not JSON
 _LINES = 50  # of a JSONL file that are looked at; the first ones may be of unknown types
 _DEPTH, _FOLDERS = 5, 2_000  # how far folders are searched for cases
 
+_CASE_FILES = ("prompt.md", "case.yaml")
+
 _Fields: TypeAlias = dict[str, msgspec.Raw]
 
 
@@ -88,6 +90,13 @@ def recognize(path: Path) -> Kind | None:
     if path.name == "prompt.md" and _is_case(path.parent):
         return "plugin-evals"  # of which this is the name
     return _recognize_file(path)
+
+
+def is_unfinished_case(path: Path) -> bool:
+    """Tell whether what is nothing known may be meant as plugin evals: a file of a case, or a directory with such files."""
+    if path.is_file():
+        return path.name in _CASE_FILES
+    return any((folder / name).is_file() for folder in _folders(path) for name in _CASE_FILES)
 
 
 def _recognize_file(path: Path) -> Kind | None:

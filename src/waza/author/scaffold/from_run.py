@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ _TAKEN_OVER = (
     *("command_mocks", "mcp_mocks", "expected_outcome", "fixtures"),
 )
 """Keys of a task that its regression has as well."""
+_MOST_CRITERIA = 100
 _MOST_INLINE = 64 * 1024  # bytes of a fixture that is written into a task
 
 
@@ -70,13 +72,19 @@ class FailedTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Regression(msgspec.Struct, frozen=True, kw_only=True):
-    """The task that was made: its id, file and text, the suite that it belongs to, if any, and the place of both."""
+    """The task that was made: its id, file and text, the suite that it belongs to, if any, and the place of both.
+
+    `left_out` names the graders of the trial that passed, and that the task does not have. `earlier` is a task file of the
+    suite that was made of the same trial.
+    """
 
     id: str
     file: Path
     text: str
     suite: Path | None
     place: Place
+    left_out: tuple[str, ...]
+    earlier: Path | None
 
 
 def choose_trial(run: str, head: SuiteResult, task: TaskResult, number: int | None) -> FailedTrial:
@@ -112,14 +120,22 @@ def make_regression(failed: FailedTrial, suite: Path, output: Path | None) -> Re
     name = unused_name(f"{failed.task.test_id}-{TAG}", loading.ids)
     file = output or _choose_file(name, source, suite)
     belongs = is_task_of(file, loading)
-    written = _Writer(failed, task, source, loading, inside=belongs).keys(name)
+    writer = _Writer(failed, task, source, loading, inside=belongs)
     return Regression(
         id=name,
         file=file,
-        text=as_task_file(written, file, place, _explain(failed)),
+        text=as_task_file(writer.keys(name), file, place, _explain(failed)),
         suite=suite if belongs else None,
         place=place,
+        left_out=tuple(writer.left_out()),
+        earlier=next((one.path for one in loading.sources if _is_made_of(one.path, failed)), None),
     )
+
+
+def _is_made_of(file: Path, failed: FailedTrial) -> bool:
+    """Return whether the comment of a task file says that it was made of a trial."""
+    made = "".join(f"# {line}\n" for line in _escaped(_origin(failed)))
+    return made.partition("of trial")[2] in file.read_text(encoding="utf-8", errors="replace")
 
 
 async def fails_on_mock(task: str, suite: Path, project: Project) -> bool:
@@ -177,6 +193,16 @@ class _Writer:
             found["checkpoints"] = points
         found["mock"] = self._script()
         return found
+
+    def left_out(self) -> Iterator[str]:
+        """Yield the names of graders that passed, and that the regression does not have."""
+        of_suite = {entry.name for entry in self.loading.file.graders} if self.inside else set()
+        own = {built.spec.name for built in self.task.graders if not built.spec.implicit}
+        for key, verdict in (self.failed.trial.validations or {}).items():
+            name = verdict.identifier or key
+            kept = name in of_suite or (name not in own and self._of_expected())
+            if verdict.passed and not kept:
+                yield name
 
     def _inputs(self) -> dict[str, Any]:
         written = self.raw.get("inputs") or {}
@@ -294,7 +320,7 @@ class _Writer:
             for name, verdict in found.items()
         }
         asked = [built.spec.name for built in self.task.all_graders if _asks_judge(built)]
-        return {name: [_step(verdicts[name])] for name in asked if name in verdicts}
+        return {name: _steps(verdicts[name]) for name in asked if name in verdicts}
 
     def _replies(self) -> Iterator[dict[str, Any]]:
         record = self.failed.trial.responder
@@ -313,18 +339,35 @@ def _asks_judge(built: BuiltGrader) -> bool:
     return isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities()
 
 
-def _step(verdict: Validation) -> dict[str, str]:
-    return {"pass" if verdict.passed else "fail": as_template(verdict.feedback or "no reason was given")}
+def _steps(verdict: Validation) -> list[dict[str, str]]:
+    """Return calls of a judge that come to a verdict, with its score: the share of criteria that passed."""
+    why = as_template(verdict.feedback or "no reason was given")
+    if verdict.passed or "passes" not in verdict.details:
+        return [{"pass" if verdict.passed else "fail": why}]
+    share = Fraction(verdict.score).limit_denominator(_MOST_CRITERIA)
+    praise = as_template(str(verdict.details["passes"]) or "no reason was given")
+    return [{"pass": praise}] * share.numerator + [{"fail": why}] * (share.denominator - share.numerator)
 
 
 def _explain(failed: FailedTrial) -> Sequence[str]:
-    config = failed.head.config
-    who = f"{config.engine_type}{f' ({config.model_id})' if config.model_id else ''}"
-    day = datetime.now(UTC).date().isoformat()
     lines = [
-        f"Made by `waza new task from-run` on {day} of trial {failed.trial.run_number} of {failed.task.test_id!r}",
-        f"in {failed.run}, by {who}. These did not pass:",
+        *_origin(failed),
         *(f"  {name}: {one_line(verdict.feedback, 200)}" for name, verdict in failed.failures.items()),
         "`mock` is what was seen: on the mock this task fails as it did then. An agent has to do better.",
     ]
+    return _escaped(lines)
+
+
+def _origin(failed: FailedTrial) -> list[str]:
+    """Return the lines of the comment that say of which trial a task was made."""
+    config = failed.head.config
+    who = f"{config.engine_type}{f' ({config.model_id})' if config.model_id else ''}"
+    day = datetime.now(UTC).date().isoformat()
+    return [
+        f"Made by `waza new task from-run` on {day} of trial {failed.trial.run_number} of {failed.task.test_id!r}",
+        f"in {failed.run}, by {who}. These did not pass:",
+    ]
+
+
+def _escaped(lines: Sequence[str]) -> list[str]:
     return [escape_unsafe(line).replace("\n", " ") for line in lines]

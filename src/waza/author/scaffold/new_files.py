@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+
+import msgspec
 
 from waza.errors import UsageError, WazaError
 from waza.kit.files import write_atomic, write_new
@@ -15,6 +17,14 @@ from waza.problem import display_path
 
 _PROGRAM = b"#!"
 _LISTED = 5  # names in a message
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of files: they are new, replaced others, or were there already with the same content."""
+
+    new: tuple[Path, ...] = ()
+    replaced: tuple[Path, ...] = ()
+    unchanged: tuple[Path, ...] = ()
 
 
 class NewFiles:
@@ -37,27 +47,36 @@ class NewFiles:
         """Return the content of a file that was added."""
         return self._contents[path].decode()
 
+    def without(self, paths: Collection[Path]) -> NewFiles:
+        """Return the files but for those at some paths."""
+        others = NewFiles()
+        others._contents = {path: content for path, content in self._contents.items() if path not in paths}
+        return others
+
     def conflicts(self) -> list[Path]:
         """Return the paths at which something else is already."""
         return [path for path, content in self._contents.items() if _is_taken(path, content)]
 
-    def write(self, *, overwrite: bool = False) -> None:
-        """Write all files, with the directories that they need. `overwrite`: also over what is there.
+    def write(self, *, overwrite: bool = False) -> Written:
+        """Write all files, with the directories that they need; return what became of each. `overwrite`: also over what is there.
 
         Raises UsageError, naming the files, where something is there already and must not be overwritten, and
         WazaError for what cannot be written; all is as before then.
         """
-        same = {path for path in self._contents if os.path.lexists(path)}
+        there = [path for path in self._contents if os.path.lexists(path)]  # looked at before their contents
         taken = self.conflicts()
         if taken and not overwrite:
             raise UsageError(f"{list_paths(taken)} {'is' if len(taken) == 1 else 'are'} there already")
         for path in self._contents:
             _refuse_obstacle(path)
+        unchanged = [path for path in there if path not in taken]
         made, before = list[Path](), dict[Path, bytes | None]()
         try:
             for path, content in self._contents.items():
+                if path in unchanged:
+                    continue
                 _make_directories(path.parent, made)
-                if overwrite or path in same:
+                if path in taken:
                     before[path] = path.read_bytes() if path.exists() else None
                     write_atomic(path, content)
                 else:
@@ -76,6 +95,11 @@ class NewFiles:
                 where = error.filename or "the files"
                 raise WazaError(f"cannot write {where}: {describe_os_error(error)}") from error
             raise
+        return Written(
+            new=tuple(path for path in self._contents if path not in (*taken, *unchanged)),
+            replaced=tuple(taken),
+            unchanged=tuple(unchanged),
+        )
 
 
 def list_paths(paths: list[Path]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -112,10 +112,8 @@ def plan_project(request: ProjectRequest) -> ProjectPlan:
         notes.append(
             f"{HOOKS} is there already; add these to its repos:\n{_hook_entry(wanted.text(root / HOOKS))}"
         )
-    files = NewFiles()
-    for path in wanted:
-        if path not in kept:
-            files.add(path, wanted.text(path))
+    files = wanted.without(kept)
+    notes += _unused_source(request, kept)
     if request.source == SOURCE and any(root / name in [*files] for name in (WORKFLOW, HOOKS)):
         notes.append(f"{ABOUT_SOURCE}, or use --source")
     places = (root / request.paths.skills, root / request.paths.evals)
@@ -129,10 +127,15 @@ def plan_project(request: ProjectRequest) -> ProjectPlan:
 
 def workflow(source: str) -> str:
     """Return a workflow for GitHub that runs the suites of a repository by the action of another, given by its address."""
+    return fill_file("project/eval.yml", {"action": f"{_repository(source)}@v{__version__}"})
+
+
+def _repository(source: str) -> str:
+    """Return the owner and name of a repository on GitHub, given by its address."""
     path = urlsplit(source).path.strip("/").removesuffix(".git")
     if not _REPOSITORY.fullmatch(path):
         raise UsageError(f"{source!r} is not the address of a repository on GitHub, such as {SOURCE}")
-    return fill_file("project/eval.yml", {"action": f"{path}@v{__version__}"})
+    return path
 
 
 def _settings(request: ProjectRequest) -> str:
@@ -169,6 +172,17 @@ def _missing_lines(path: Path, wanted: NewFiles) -> Iterator[str]:
     missing = [line for line in lines if line.strip("/") not in there]
     if missing:
         yield f"add to .gitignore what waza writes: {', '.join(missing)}"
+
+
+def _unused_source(request: ProjectRequest, kept: Collection[Path]) -> Iterator[str]:
+    """Yield notes of where the source that was named does not get to."""
+    if request.source == SOURCE:
+        return
+    if not (request.workflow or request.hooks):
+        yield "--source has no effect without --workflow or --hooks"
+    for name, named in ((WORKFLOW, f"{_repository(request.source)}@"), (HOOKS, request.source)):
+        if request.root / name in kept and named not in _read(request.root / name):
+            yield f"{name} is there already and was kept, without --source {request.source}; put it there yourself"
 
 
 def _hook_entry(text: str) -> str:

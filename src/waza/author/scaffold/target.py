@@ -71,11 +71,7 @@ def plan_target(
     for path, text in more.items():
         wanted.add(path, text)
     kept = [path for path in wanted if path.exists() and (path != definition or is_kept(path))]
-    files = NewFiles()
-    for path in wanted:
-        if path not in kept:
-            files.add(path, wanted.text(path))
-    return TargetPlan(files=files, kept=tuple(kept), definition=definition, suite=suite.file)
+    return TargetPlan(files=wanted.without(kept), kept=tuple(kept), definition=definition, suite=suite.file)
 
 
 def is_kept(definition: Path) -> bool:
