@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from waza.errors import UsageError
-from waza.executors import CAPABILITIES
+from waza.executors import CAPABILITIES, SHORT, parse_executor
 from waza.executors import TYPES as EXECUTORS
 from waza.graders import TYPES as GRADERS
+from waza.kit.names import did_you_mean
 from waza.model.capabilities import Capabilities
 from waza.report import TYPES as REPORTERS
 from waza.stores import TYPES as STORES
@@ -160,6 +161,20 @@ def list_names(group: str) -> list[str]:
     from importlib.metadata import entry_points
 
     return sorted({*TABLES[group], *(entry.name for entry in entry_points(group=group))})
+
+
+def require_executor(text: str) -> tuple[str, dict[str, Any], Capabilities]:
+    """Return the executor that a command line means, with its options and what it can do.
+
+    Raises UsageError for one that is not there, or that lacks what it has to know.
+    """
+    name, options = parse_executor(text)
+    if name in SHORT and not options:
+        raise UsageError(f"the executor {name} needs more: --executor {name}:{SHORT[name].upper()}")
+    found = find_capabilities(name)
+    if found is None:
+        raise UsageError(f"there is no executor {name!r}; {did_you_mean(name, list_names('waza.executors'))}")
+    return name, options, found
 
 
 def find_capabilities(executor: str) -> Capabilities | None:

@@ -136,7 +136,7 @@ def test_the_suite_says_who_is_asked(workspace):
         (("nothing",), "there is no skill or agent 'nothing'"),
         (("review", "--executor", "mock"), "the script has no judge for 'quality'"),
         (("review", "--executor", "mok"), "did you mean 'mock'"),
-        (("review", "--executor", "command"), "there is no executor 'command'"),
+        (("review", "--executor", "command"), "the executor command needs more: --executor command:COMMAND"),
         (("review", "--executor", "command:true"), "the executor 'command' has no judge"),
         (("review", "--executor", "mock:none.yaml"), "none.yaml cannot be read"),
         (("review", "--executor", "mock:skills/review/SKILL.md"), "is not valid"),

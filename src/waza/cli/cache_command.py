@@ -73,7 +73,7 @@ def _suites(
     targets: tuple[str, ...], project: Project, place: Path, executor: str, model: str
 ) -> list[CachedSuite]:
     found: list[CachedSuite] = []
-    for one in choose_suites(targets, project, print_notice, discover=False, strict=False).suites:
+    for one in choose_suites(targets, project, print_notice).suites:
         options = LoadOptions(
             executor=executor,
             models=(model,) if model else (),

@@ -20,7 +20,7 @@ def run_prove(given: CheckArguments) -> int:
     if given.fix:
         raise UsageError("--fix corrects skills and agents; leave out --prove and --integrity")
     project = open_project()
-    chosen = choose_suites(given.targets, project, print_notice, discover=False, strict=False)
+    chosen = choose_suites(given.targets, project, print_notice)
     report = prove_suites(
         [SuiteToProve(one.path, one.skill_dir) for one in chosen.suites],
         ProveOptions(

@@ -67,8 +67,8 @@ def choose_suites(
     project: Project,
     say: Write,
     *,
-    discover: bool,
-    strict: bool,
+    discover: bool = False,
+    strict: bool = False,
     importing: bool = False,
 ) -> Choice:
     """Return the suites to run, each once; without targets those of the workspace.

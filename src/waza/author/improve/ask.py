@@ -16,10 +16,8 @@ import msgspec
 from waza.author.tokens.count import TokenCounter, choose_counter
 from waza.engine.executor_factory import StartedExecutor, start_executor
 from waza.engine.trial import render_attempt
-from waza.errors import ExecutorError, UsageError, WazaError
-from waza.executors import SHORT, parse_executor
+from waza.errors import ExecutorError, WazaError
 from waza.kit.json_objects import find_objects
-from waza.kit.names import did_you_mean
 from waza.kit.prompt_fence import fence_sections
 from waza.kit.scripted_replies import SCRIPT_PREFIX, ScriptedReply, find_reply, read_replies
 from waza.model.agent import JudgeAnswer, JudgeQuestion
@@ -27,7 +25,7 @@ from waza.model.loaded import Project, Suite
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
 from waza.model.trial import Trial
-from waza.plugins import find_capabilities, list_names
+from waza.plugins import require_executor
 from waza.report.words import one_line
 
 MOST_TOKENS = 200_000
@@ -224,12 +222,7 @@ def make_asker(
 
 def _bare_suite(executor: str, model: str, project: Project) -> Suite:
     """Return a suite without tasks, which only says what is asked."""
-    name, options = parse_executor(executor)
-    capabilities = find_capabilities(name)
-    if capabilities is None or (name in SHORT and not options):
-        raise UsageError(
-            f"there is no executor {executor!r}; {did_you_mean(name, list_names('waza.executors'))}"
-        )
+    name, options, capabilities = require_executor(executor)
     defaults = project.keys.defaults
     model = model or defaults.judgeModel or defaults.model
     here = Path.cwd()

@@ -8,13 +8,11 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import UsageError
-from waza.executors import SHORT, parse_executor
 from waza.kit import yaml
 from waza.kit.glob import matches
-from waza.kit.names import did_you_mean
 from waza.model.capabilities import Capabilities
 from waza.model.loaded import Project, ProjectFile
-from waza.plugins import find_capabilities, list_names
+from waza.plugins import require_executor
 from waza.problem import Problem, display_path
 from waza.registry.scalar import format_scalar
 from waza.suite.discover import project_directories
@@ -149,13 +147,8 @@ def choose_executor(wanted: str, place: Place, default: str = MOCK) -> NewExecut
 
     Raises UsageError for one that is not there, or lacks what it has to know.
     """
-    name, options = parse_executor(wanted or place.engine or default)
-    if name in SHORT and not options:
-        raise UsageError(f"the executor {name} needs more: --executor {name}:{SHORT[name].upper()}")
-    found = find_capabilities(name)
-    if found is None:
-        raise UsageError(f"there is no executor {name!r}; {did_you_mean(name, list_names('waza.executors'))}")
-    return NewExecutor(name=name, options=options, capabilities=found)
+    name, options, capabilities = require_executor(wanted or place.engine or default)
+    return NewExecutor(name=name, options=options, capabilities=capabilities)
 
 
 def schema_comment(file: Path, root: Path, kind: str) -> str:
