@@ -208,6 +208,39 @@ NAMESAKES = {
 }  # fmt: skip
 
 
+def test_suites_that_name_no_skill_are_of_the_workspace(tmp_path: Path):
+    scenario = "name: suite of flow\nschemaVersion: '2.0'\nscenario: s\nconfig: {executor: mock, model: m}\ntasks: [t.yaml]\n"
+    flow = {"evals/flow/eval.yaml": scenario, "evals/flow/t.yaml": TASK}
+    workspace(tmp_path / "both", {**THREE, **flow})
+    ended = waza("run", "--no-save", cwd=tmp_path / "both")
+    assert (ended.code, ran(ended)) == (0, ["ada", "bob", "flow"]), ended.err
+    assert "skipping flow" not in ended.err
+    workspace(tmp_path / "alone", flow)
+    assert ran(waza("run", "--no-save", cwd=tmp_path / "alone")) == ["flow"]
+
+
+def test_suites_of_one_skill_are_told_apart_by_their_names(tmp_path: Path):
+    workspace(tmp_path, {**THREE, **suite_of("ada", "evals/flows")})
+    write_tree(
+        tmp_path, {"evals/flows/eval.yaml": SUITE.format("ada", "t.yaml").replace("suite of ada", "flows")}
+    )
+    ended = waza("run", "ada", "evals/flows", "bob", "--no-save", "--reporter", "markdown:r.md", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    table = (tmp_path / "r.md").read_text(encoding="utf-8")
+    for name in ("ada (suite of ada)", "ada (flows)"):
+        assert name in table
+    assert "bob (" not in table
+
+
+def test_an_expression_that_cannot_be_read_is_refused_once_and_before_suites_are(tmp_path: Path):
+    workspace(tmp_path, {**THREE, "evals/ada/eval.yaml": "tasks: 1\n"})
+    ended = waza("run", "-k", "For the", "-o", "r.json", cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("-k: 'the' follows a text; join the two by 'and' or 'or'") == 1
+    assert "eval.yaml" not in ended.err
+    assert "files have mistakes" not in ended.err
+
+
 def test_a_suite_is_of_the_skill_that_it_tests_and_not_of_another_of_its_name(tmp_path: Path):
     workspace(tmp_path, NAMESAKES)
     suite, other = Path("evals/greeter/eval.yaml"), Path("skills/greeter/SKILL.md")

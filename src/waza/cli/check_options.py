@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from waza.cli.outputs import JSON, ReporterOption, check_distinct
 from waza.errors import UsageError
+from waza.kit.expression import Expression
+from waza.suite.select import EXPRESSION_HINT
 
 if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
     """Raise UsageError for options that exclude each other, or of which one would be lost."""
+    check_expression(arguments.expression)
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
     if arguments.watch:
         check_watching(arguments, reporters)
@@ -32,6 +35,16 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
     if arguments.snapshot is None and (arguments.snapshot_env_allow or arguments.evidence_files):
         flag = "--evidence-file" if arguments.evidence_files else "--snapshot-env-allow"
         raise UsageError(f"{flag} says what snapshots hold; give --snapshot DIR, too")
+
+
+def check_expression(text: str | None) -> None:
+    """Raise UsageError for a `-k` that cannot be read: a mistake of the call, and not of any suite."""
+    if text is None:
+        return
+    try:
+        Expression(text)
+    except ValueError as error:
+        raise UsageError(f"-k: {error}; {EXPRESSION_HINT}") from None
 
 
 def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -> None:

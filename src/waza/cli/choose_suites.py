@@ -54,7 +54,8 @@ class Chosen(msgspec.Struct, frozen=True):
 class Choice(msgspec.Struct, frozen=True):
     """The suites to run, and the names of the skills that were found and have none.
 
-    `others` are the suites of the project that no skill of the workspace is tested with, where all of it was meant.
+    `others` are the suites of the project that name a skill and that no skill of the workspace is tested with, where all of
+    it was meant.
     """
 
     suites: list[Chosen]
@@ -125,13 +126,20 @@ class _LookUp:
         """Return the suites of the workspace. Raises UsageError where nothing is found."""
         skills = find_named(None, self._project)
         found = self._of_skills(skills)
+        taken = {make_absolute(one.path) for one in found.suites}
+        rest = [path for path in self._locator.all() if path not in taken]
+        own = [path for path in rest if self._is_of_workspace(path)]
         if not found.suites and self._here:
-            return Choice([Chosen(self._here.path)])
-        if not found.suites:
+            own = list(dict.fromkeys([self._here.path, *own]))
+        suites = [*found.suites, *map(Chosen, own)]
+        if not suites:
             raise UsageError(self._lacks(found.without_suite) if skills else self._nothing(""))
-        paths = {make_absolute(one.path) for one in found.suites}
-        others = tuple(path for path in self._locator.all() if path not in paths)
-        return Choice(found.suites, found.without_suite, others)
+        return Choice(suites, found.without_suite, tuple(path for path in rest if path not in own))
+
+    def _is_of_workspace(self, path: Path) -> bool:
+        """Return whether a suite below the current directory names no skill, as scenarios do: no skill leads to it."""
+        suite = self._locator.in_directory(path.parent)
+        return suite is not None and not suite.skill and path.is_relative_to(Path.cwd())
 
     def find(self, target: str) -> Choice:
         """Return the suites that a target means. Raises UsageError where nothing is found.

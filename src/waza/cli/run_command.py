@@ -169,13 +169,12 @@ def choose_round(
         strict=arguments.strict,
         importing=True,
     )
-    found = Round(choice.suites, choice.without_suite)
+    found = Round(choice.suites, choice.without_suite, [_untested(path) for path in choice.others])
     if arguments.changed_since is None:
-        return found.only(choice.suites, [_untested(path) for path in choice.others])
+        return found
     from waza.cli.changed_since import choose_changed  # most runs do without it
 
-    every = [*choice.suites, *(Chosen(path) for path in choice.others)]
-    changed = choose_changed(every, arguments.changed_since, arguments.context_dir, project, written)
+    changed = choose_changed(choice.suites, arguments.changed_since, arguments.context_dir, project, written)
     why = f"nothing of it changed since {changed.since}"
     left_out = [(one.label, why) for one in changed.untouched]
     return msgspec.structs.replace(found.only(changed.touched, left_out), since=changed.since)

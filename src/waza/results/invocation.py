@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -39,11 +40,14 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> list[tuple[str, Outcome]]:
-        """Each outcome with what tells it apart from the others."""
+        """Each outcome with what tells it apart from the others: skill and model, and the suite where a skill has several."""
         results = [outcome.head for outcome in self.outcomes]
         skills = self.skills or [suite_name(result) for result in results]
+        suites = {(skill, result.eval_name) for skill, result in zip(skills, results, strict=True)}
+        count = Counter(skill for skill, _ in suites)
         names = [
-            run_name(skill, result.config.model_id) for skill, result in zip(skills, results, strict=True)
+            run_name(f"{skill} ({result.eval_name})" if count[skill] > 1 else skill, result.config.model_id)
+            for skill, result in zip(skills, results, strict=True)
         ]
         return list(zip(names, self.outcomes, strict=True))
 

@@ -15,6 +15,7 @@ from waza.problem import Problem
 from waza.suite.loading import Loading, LoadOptions, TaskSource
 from waza.suite.trigger_tests import only_trigger_tests
 
+EXPRESSION_HINT = "write texts joined by and, or, not and parentheses, such as: -k 'csv and not slow'"
 _PARTS = re.compile(r"[\W_]+")  # between the words of an id, a name or a tag
 _NAMED = 10  # tasks that a message names
 
@@ -111,8 +112,9 @@ def _match_expression(
     try:
         expression = Expression(text)
     except ValueError as error:
-        hint = "write texts joined by and, or, not and parentheses, such as: -k 'csv and not slow'"
-        loading.problems.append(Problem(code="invalid-value", file="-k", message=str(error), hint=hint))
+        loading.problems.append(
+            Problem(code="invalid-value", file="-k", message=str(error), hint=EXPRESSION_HINT)
+        )
         return kept
     known = [word for task in tasks for word in _words(task)]
     unmatched += [
