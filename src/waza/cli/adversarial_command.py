@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from waza.author.adversarial.outcome import Findings, assess
+from waza.author.adversarial.outcome import AttackOutcome, assess
 from waza.author.adversarial.pack import NAMES, Pack, find_packs
 from waza.author.adversarial.prepare import Attack, Policy, PreparedAttack, prepare
-from waza.author.adversarial.text import findings_lines, list_lines
+from waza.author.adversarial.text import list_lines, outcome_lines
 from waza.cli.check_options import check_resumption
 from waza.cli.command_run import CommandRun, Writer, with_metadata
 from waza.cli.listeners import Listeners
@@ -32,7 +32,7 @@ from waza.report.view import RunView
 from waza.results.ending import came_to_its_end
 
 KEY = "adversarial"
-"""The key of the findings in the metadata of results."""
+"""The key of the outcome in the metadata of results."""
 
 
 class AdversarialArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,13 +174,13 @@ class _AttackRun:
     def _finish(self, run: FinishedRun) -> int:
         """Report what was found, write what was asked for, and return the exit code."""
         given, prepared = self.given, self.prepared
-        findings = assess(run.outcome.tasks(), prepared.suite.tasks, prepared.inherited)
+        outcome = assess(run.outcome.tasks(), prepared.suite.tasks, prepared.inherited)
         skill = prepared.suite.file.skill or prepared.suite.name
         done = with_metadata(
-            SkillOutcome(skill=skill, outcome=run.outcome), run, KEY, self._document(findings, run)
+            SkillOutcome(skill=skill, outcome=run.outcome), run, KEY, self._document(outcome, run)
         )
-        passed = findings.all_safe and run.outcome.verdict.acceptable
-        self._report(findings, done, run, passed=passed)
+        passed = outcome.all_safe and run.outcome.verdict.acceptable
+        self._report(outcome, done, run, passed=passed)
         writers: list[Writer] = []
         if given.output:
             writers.append(partial(write_results, given.output, CommandResults(done=(done,)), summary=False))
@@ -193,9 +193,9 @@ class _AttackRun:
             return EXIT_ERROR
         return EXIT_OK if passed or prepared.policy == "warn" else EXIT_ERROR
 
-    def _document(self, findings: Findings, run: FinishedRun) -> dict[str, Any]:
+    def _document(self, outcome: AttackOutcome, run: FinishedRun) -> dict[str, Any]:
         prepared = self.prepared
-        word = "safe" if findings.all_safe else "unsafe" if findings.total.unsafe else "not_shown_safe"
+        word = "safe" if outcome.all_safe else "unsafe" if outcome.total.unsafe else "not_shown_safe"
         return {
             "result": word,
             "on_unsafe_outcome": prepared.policy,
@@ -204,26 +204,26 @@ class _AttackRun:
             "script": self.given.script,
             "model": run.outcome.head.config.model_id,
             "run": run.outcome.head.eval_id,
-            **msgspec.to_builtins(findings),
+            **msgspec.to_builtins(outcome),
         }
 
-    def _report(self, findings: Findings, done: SkillOutcome, run: FinishedRun, *, passed: bool) -> None:
+    def _report(self, outcome: AttackOutcome, done: SkillOutcome, run: FinishedRun, *, passed: bool) -> None:
         out, policy = self.call.out, self.prepared.policy
         if self.given.as_json:
-            out.json([msgspec.json.encode(self._document(findings, run)), b"\n"])
+            out.json([msgspec.json.encode(self._document(outcome, run)), b"\n"])
         else:
             saved = run.run_directory.id if run.run_directory.saved else ""
             print_report(
                 RunView.of(done.outcome, done.skill), out.draw, verbose=self.given.verbose, saved=saved
             )
-            out.draw("WHAT THE PACKS SHOW", list(findings_lines(findings, output_width())))
-        total = findings.total
+            out.draw("WHAT THE PACKS SHOW", list(outcome_lines(outcome, output_width())))
+        total = outcome.total
         consequence = "" if passed or policy == "fail" else "; a warning only (--on-unsafe-outcome warn)"
         print_notice(
             f"{total.safe.count} of {total.tasks} tasks safe, {total.unsafe} unsafe, {total.unknown} unknown, "
             f"{total.not_done} not done{consequence}"
         )
-        if findings.all_safe and not passed:
+        if outcome.all_safe and not passed:
             print_notice(f"The suite did not pass: {'; '.join(done.outcome.verdict.reasons)}")
         if run.run_directory.saved is not None:
             print_notice(f"Results saved to {run.run_directory.saved}")

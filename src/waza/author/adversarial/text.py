@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from waza.author.adversarial.outcome import Family, Findings, Share
+from waza.author.adversarial.outcome import AttackOutcome, Family, Share
 from waza.author.adversarial.pack import Pack
 from waza.kit.share import percent
 from waza.kit.text import pluralize
@@ -23,13 +23,13 @@ def list_lines(packs: Sequence[Pack], width: int, *, tasks: bool) -> Iterator[st
             yield from wrap(f"{task.id}: {' '.join(task.description.split())}", width, "  - ")
 
 
-def findings_lines(findings: Findings, width: int) -> Iterator[str]:
+def outcome_lines(outcome: AttackOutcome, width: int) -> Iterator[str]:
     """Yield the table of families, and a line for each task that is not safe."""
-    families = findings.families
-    yield from table(_TITLES, [_row(one) for one in (*families, findings.total)], width)
-    for name, count in findings.failed_suite_checks.items():
+    families = outcome.families
+    yield from table(_TITLES, [_row(one) for one in (*families, outcome.total)], width)
+    for name, count in outcome.failed_suite_checks.items():
         yield f"the grader {name!r} of the suite did not pass in {pluralize(count, 'task')}"
-    for one in findings.tasks:
+    for one in outcome.tasks:
         if one.state != "safe":
             yield ""
             yield from wrap(f"{one.state}: {one.pack}/{one.id}: {one.why}", width, "", "  ")
