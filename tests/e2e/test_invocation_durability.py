@@ -25,14 +25,14 @@ def write_suites(root: Path) -> None:
     """Write the suites; one trial of each fails, so that no run is green."""
     for name, config in SUITES.items():
         head = f"name: {name}\nconfig: {{executor: mock, model: a, trials_per_task: {TRIALS}, {config}}}\n"
-        fine = "{type: text, name: fine, config: {not_contains: [bad]}}"
+        fine = "{type: text, name: fine, config: {not_contains: [wrong]}}"  # no word of hexadecimal digits, as ids of runs may hold
         files = {
             "SKILL.md": f"---\nname: {name}\ndescription: d\n---\nbody\n",
             "eval.yaml": f"{head}tasks: ['tasks/*.yaml']\ngraders: [{SIDE}, {fine}]\n",
         }
         for n in range(TASKS):
             said = [
-                f'{{output: "{{{{.JobID}}}} t{n} {k}{" bad" if (n, k) == (3, 2) else ""}\\n", delay_ms: 5}}'
+                f'{{output: "{{{{.JobID}}}} t{n} {k}{" wrong" if (n, k) == (3, 2) else ""}\\n", delay_ms: 5}}'
                 for k in range(1, TRIALS + 1)
             ]
             files[f"tasks/t{n}.yaml"] = (

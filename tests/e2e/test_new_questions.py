@@ -39,7 +39,7 @@ def test_a_skill_is_described_by_answers(tmp_path: Path):
     assert "is_useful" in [grader["name"] for grader in first["graders"]]
     assert waza("run", "greeter", cwd=tmp_path).code == 0
     again = typed("new", "greeter", answers=[], cwd=tmp_path)  # nothing is left to ask
-    assert (again.code, "nothing was changed" in again.screen) == (0, True)
+    assert (again.code, "no file was changed" in again.screen) == (0, True)
     quiet = typed("new", "other", "--yes", answers=[], cwd=tmp_path)
     assert quiet.code == 0, quiet.screen
 
