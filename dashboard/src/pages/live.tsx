@@ -16,17 +16,20 @@ const LOOK = 2000; // milliseconds after which it is looked for other runs
 export function LivePage({ query }: { query: Record<string, string> }) {
   const api = useApi();
   const [runs, set] = useState<LiveRun[] | undefined>();
+  const [asked, setAsked] = useState(0); // when those were asked for
   const [error, fail] = useState("");
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let open = true;
-    const look = () =>
-      api
+    const look = () => {
+      const begin = Date.now();
+      return api
         .live()
         .then(
           (found) => {
             if (!open) return;
             set(found);
+            setAsked(begin);
             fail("");
           },
           (thrown: unknown) => open && fail(asError(thrown).message),
@@ -34,6 +37,7 @@ export function LivePage({ query }: { query: Record<string, string> }) {
         .finally(() => {
           if (open) timer = setTimeout(look, LOOK);
         });
+    };
     look();
     return () => {
       open = false;
@@ -69,7 +73,7 @@ export function LivePage({ query }: { query: Record<string, string> }) {
         </p>
       )}
       {query.run ? (
-        <Watch key={query.run} id={query.run} known={runs?.find((one) => one.run.id === query.run)} />
+        <Watch key={query.run} id={query.run} known={runs?.find((one) => one.run.id === query.run)} asked={asked} />
       ) : (
         runs && (
           <Notice title="No run is in progress">
@@ -92,22 +96,24 @@ interface Seen {
   spec: string;
   model: string;
   ended: LiveEvent | undefined;
+  endedAt: number;
 }
 
-function Watch({ id, known }: { id: string; known: LiveRun | undefined }) {
+/** `known` is the run as it was listed among those in progress when the list was `asked` for. */
+function Watch({ id, known, asked }: { id: string; known: LiveRun | undefined; asked: number }) {
   const [connection, setConnection] = useState<Connection>("connecting");
-  const [seen, setSeen] = useState<Seen>({ trials: [], state: "", live: undefined, at: 0, spec: "", model: "", ended: undefined });
+  const [seen, setSeen] = useState<Seen>({ trials: [], state: "", live: undefined, at: 0, spec: "", model: "", ended: undefined, endedAt: 0 });
   const [part, restart] = useState(0); // a run may go on after its end, when it is resumed
   useEffect(() => {
     setSeen((old) => ({ ...old, trials: [], ended: undefined }));
     return follow(id, 0, (event) => setSeen((old) => add(old, event)), setConnection);
   }, [id, part]);
-  // Its stream has ended, and still it is in progress.
-  const resumed = connection === "ended" && known !== undefined;
-  const asked = useRef(false);
+  // Its stream has ended, and a list that was asked for after that still has it.
+  const resumed = connection === "ended" && known !== undefined && asked > seen.endedAt;
+  const restarted = useRef(false);
   useEffect(() => {
-    if (resumed && !asked.current) restart((n) => n + 1);
-    asked.current = resumed;
+    if (resumed && !restarted.current) restart((n) => n + 1);
+    restarted.current = resumed;
   }, [resumed]);
   const latest = useNewest(seen.live, seen.at, known);
   const live = latest.live;
@@ -228,6 +234,7 @@ function add(old: Seen, event: LiveEvent): Seen {
     model: event.data.model ?? old.model,
     state: event.type === "step_executed" ? (event.data.message ?? "") : old.state,
     ended: final ? event : event.type === "run_started" ? undefined : old.ended,
+    endedAt: final ? Date.now() : old.endedAt,
   };
 }
 

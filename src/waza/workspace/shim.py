@@ -48,12 +48,15 @@ def serve_mcp(address: str, token: str) -> int:
 
     try:
         connection = connect(address)
+    except OSError as error:
+        return complain(f"the MCP mock is not served any more: {error}")
+    # From here on, waza ends the connection when the attempt has ended. That is a reset, not an end of input,
+    # if something was on its way to waza at that moment.
+    with suppress(OSError):
         connection.sendall(json.dumps({"mcp": token}).encode() + b"\n")
         _thread.start_new_thread(send_input, (connection,))
         while (data := connection.recv(BLOCK)) and write(1, data):
             pass
-    except OSError as error:
-        return complain(f"the MCP mock is not served any more: {error}")
     return 0
 
 
