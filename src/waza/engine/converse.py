@@ -22,6 +22,7 @@ from waza.model.observation import (
     Event,
     Observation,
     SkillInvocation,
+    SkillsOffered,
     Turn,
     Usage,
     add_usage,
@@ -50,6 +51,7 @@ class Conversation:
         self.diagnostics: dict[str, Any] = {}
         self.events: list[Event] = []
         self.skills: list[SkillInvocation] = []
+        self.skills_offered: SkillsOffered | None = None  # with the first prompt of which it is known
         self.usages: list[Usage | None] = []
         self.denials: list[Denial] = []
         self.duration_ms = 0
@@ -73,6 +75,7 @@ class Conversation:
             details |= {key: value for key, value in known.items() if value}
             self.events.append(Event(type=ANSWER, content=turn.output, message=details))
         self.skills += turn.skills
+        self.skills_offered = self.skills_offered or turn.skills_offered
         self.usages.append(turn.usage)
         self.denials += turn.denials
         self.duration_ms += turn.duration_ms
@@ -217,6 +220,10 @@ def _checked(turn: object) -> Turn:
             raise ExecutorError(f"the executor's Turn has {name}={value!r}, which is not a text")
     if not isinstance(turn.usage, Usage | None):
         raise ExecutorError(f"the executor's Turn has usage={turn.usage!r}, which is not a Usage")
+    if not isinstance(turn.skills_offered, SkillsOffered | None):
+        raise ExecutorError(
+            f"the executor's Turn has skills_offered={turn.skills_offered!r}, which is no SkillsOffered"
+        )
     if not all(isinstance(event, Event) for event in turn.events):
         raise ExecutorError("the executor's Turn has events that are not of the class Event")
     return turn

@@ -277,6 +277,7 @@ class _Run:
             grader_sessions=sessions,
             workspace_dir="",
             duration_unknown=seen.duration_ms is None,
+            skill_loaded=result.skill_loaded or None,  # an agent elsewhere may have got it unseen
         )
         return storable(result, self.session.redactor)
 

@@ -25,6 +25,7 @@ from waza.engine.plan import Plan
 from waza.engine.record import empty_digest, failure_artifacts, judge_session_digest, session_digest, storable
 from waza.engine.responder import ResponderSession
 from waza.engine.saved_attempt import SavedAttempt
+from waza.engine.skill_reach import skill_reach
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
@@ -584,6 +585,7 @@ def trial_result(
         final_output=conversation.output,
         error_msg=error,
         skill_invocations=conversation.skills,
+        **skill_reach(suite, attempt.task, conversation),
         workspace_dir=conversation.workspace,
         failure_artifacts=failure_artifacts(status, conversation.output, error, failed, redactor),
         responder=conversation.responder,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -188,6 +188,28 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that were written to the provider's cache."""
 
 
+class OfferedSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that an agent was offered."""
+
+    name: str
+    """The name of the skill."""
+    form: Literal["full", "name"] = "full"
+    """`full`: with its description, or its text. `name`: by its name alone."""
+    path: str = ""
+    """The path of its `SKILL.md`, where it is known."""
+    loaded: bool = False
+    """Its text was given to the agent, which need not invoke the skill."""
+
+
+class SkillsOffered(msgspec.Struct, frozen=True, kw_only=True):
+    """What an executor knows of the skills that its agent was offered."""
+
+    skills: tuple[OfferedSkill, ...] = ()
+    """Those of which it is known."""
+    complete: bool = True
+    """Whether all are known, so that any other was not offered."""
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """What one prompt led to. With `error` it broke, and holds what was seen until then."""
 
@@ -197,6 +219,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen, in order. It becomes the transcript, and tool calls are read from it."""
     skills: tuple[SkillInvocation, ...] = ()
     """Skills that the agent invoked, in order."""
+    skills_offered: SkillsOffered | None = None
+    """The skills that the agent was offered; None: nobody saw it. What an executor meant to offer is no answer."""
     usage: Usage | None = None
     """What the turn cost; None: not known."""
     duration_ms: int = 0

@@ -15,6 +15,7 @@ from waza.model.requirement import RecordedRequirement
 
 TrialStatus = Literal["passed", "failed", "error", "skipped"]
 TaskStatus = Literal["passed", "failed", "error", "skipped"]
+SkillOffer = Literal["full", "name", "absent", "unknown"]
 
 
 class ResultPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -189,6 +190,15 @@ class TrialResult(ResultPart, frozen=True, kw_only=True):
     """Why there is no verdict, or what broke on the way."""
     skill_invocations: list[SkillInvocation] = []
     """Skills that the agent invoked, in order."""
+    skill_offered: SkillOffer | None = None
+    """How the agent was offered the skill under test: `full` (with its description, or its text), `name` (by its name
+    alone), `absent`, or `unknown` where nobody could see it. Left out where no skill is under test, and in older files."""
+    skill_loaded: bool | None = None
+    """Whether the agent got the text of the skill under test: it was given to it, or the agent invoked the skill.
+    Left out: not known."""
+    other_skills_offered: list[str] | None = None
+    """The names of all other skills that the agent was offered. The name of the skill under test is among them where
+    another skill of that name was in its place. Left out: not known."""
     usage: Usage | None = None
     """Tokens and requests of the agent in the attempt that counts."""
     workspace_dir: str = ""
