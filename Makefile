@@ -87,6 +87,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/runs.py
 	$(BIN)/python benchmarks/results.py
 	$(BIN)/python benchmarks/dashboard.py
+	$(BIN)/python benchmarks/wire.py
 	$(BIN)/python benchmarks/wgp.py
 
 # atheris has no place in requirements/dev.txt, so it gets an environment of its own. Crashes are kept there.

@@ -1,0 +1,383 @@
+"""The relay between agents and models. Needs aiohttp.
+
+It listens on the loopback interface, in the process of the run. Each attempt has an address and a token of its own, so
+requests are told apart without a look into them. The keys of servers stay here: an agent knows its token alone, and that opens
+only what `routes` lets through, and only while the attempt lasts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+from aiohttp import web
+
+from waza.model.wire import WireAddress, WireFault
+from waza.wire.api import Family, WireApi
+from waza.wire.exchange import Ending, Exchange
+from waza.wire.json_value import mapping, parse, text
+from waza.wire.read_answer import read_answer
+from waza.wire.routes import Route, find_route
+
+MOST_REQUEST = 128 * 1024 * 1024
+"""Bytes of a request; no model takes more."""
+MOST_ANSWER = 32 * 1024 * 1024
+"""Bytes of an answer, after which it is cut: no model says so much."""
+_CONNECT = 30  # seconds
+# What belongs to a connection, or tells who the client is: neither goes on to the other side.
+_OWN = frozenset({
+    "accept-encoding", "api-key", "authorization", "connection", "content-encoding", "content-length", "cookie", "host",
+    "keep-alive", "proxy-authorization", "set-cookie", "transfer-encoding", "upgrade", "x-api-key",
+})  # fmt: skip
+
+
+class Upstream(msgspec.Struct, frozen=True, kw_only=True):
+    """A model server. `repr` shows no key."""
+
+    url: str
+    """Its address, up to where the paths of its interfaces begin (`https://api.example.com/v1`)."""
+    headers: Mapping[str, str] = {}
+    """Headers of every request, the key among them."""
+
+    def __repr__(self) -> str:
+        return f"Upstream({self.url})"
+
+
+class WireSession:
+    """The wire of one attempt. Made by `WireRelay.open`.
+
+    `exchanges` are the requests so far whose answers have ended, in that order. `strays` are requests that were not let through.
+    """
+
+    def __init__(
+        self,
+        address: WireAddress,
+        faults: Sequence[WireFault],
+        idle: float,
+        refuse: Callable[[], str],
+        ended: Callable[[Exchange], None],
+        closed: Callable[[], None],
+    ) -> None:
+        self.address = address
+        self.exchanges: list[Exchange] = []
+        self.strays: list[str] = []
+        self.idle, self.refuse = idle, refuse
+        self._faults, self._ended, self._closed = faults, ended, closed
+        self._threads: dict[str, _Thread] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._count = 0
+
+    def begin(self, api: WireApi, request: Mapping[str, Any]) -> Exchange:
+        """Return the exchange that a request begins."""
+        self._count += 1
+        texts = api.texts(request)
+        key = hashlib.sha256("\0".join(texts[:2]).encode("utf-8", "replace")).hexdigest()[:12]
+        thread = self._threads.setdefault(key, _Thread())
+        return Exchange(
+            number=self._count,
+            api=api.name,
+            thread=key,
+            model=text(request.get("model")),
+            tools=tuple(api.tools(request)),
+            texts=thread.new_texts(texts),
+            results=thread.new_results(api.results(request)),
+            at_ms=time.time() * 1000,
+        )
+
+    def fault(self, number: int) -> WireFault | None:
+        """Return the fault that meets a request."""
+        return next((fault for fault in self._faults if fault.meets(number)), None)
+
+    def end(self, exchange: Exchange) -> None:
+        """Keep an exchange that has ended."""
+        self.exchanges.append(exchange)
+        self._ended(exchange)
+
+    @contextlib.contextmanager
+    def working(self) -> Any:
+        """Return the block in which a request is served; closing the session ends it."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # handlers run in tasks
+        self._tasks.add(task)
+        try:
+            yield
+        finally:
+            self._tasks.discard(task)
+
+    async def aclose(self) -> None:
+        """End what is under way; later requests are refused. A second call does nothing."""
+        self._closed()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class _Thread:
+    """What the requests of a conversation have shown so far."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._results: set[str] = set()
+
+    def new_texts(self, texts: list[str]) -> tuple[str, ...]:
+        """Return those texts that the last request did not begin with."""
+        same = sum(1 for _ in _common_start(self._texts, texts))
+        self._texts = texts
+        return tuple(texts[same:])
+
+    def new_results(self, results: dict[str, str]) -> dict[str, str]:
+        new = {key: value for key, value in results.items() if key not in self._results}
+        self._results.update(new)
+        return new
+
+
+def _common_start(first: Iterable[str], second: Iterable[str]) -> Iterable[str]:
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            return
+        yield one
+
+
+class WireRelay:
+    """Serves the wires of all attempts of a run, from `start` to `aclose`. `upstreams` are the model servers by their family."""
+
+    def __init__(self, upstreams: Mapping[Family, Upstream]) -> None:
+        self.upstreams = upstreams
+        self._sessions: dict[str, WireSession] = {}
+        self._runner: web.AppRunner | None = None
+        self._client: aiohttp.ClientSession | None = None
+        self.url = ""
+
+    async def start(self, socket: Path | None = None) -> None:
+        """Listen on a free port of the loopback interface; and on a unix socket, for agents without a network."""
+        app = web.Application(client_max_size=MOST_REQUEST)
+        app.router.add_route("*", "/s/{session}/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        if socket is not None:
+            await web.UnixSite(self._runner, socket).start()
+        host, port = self._runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}"
+        timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT)
+        self._client = aiohttp.ClientSession(timeout=timeout, trust_env=True, auto_decompress=False)
+
+    def open(
+        self,
+        *,
+        faults: Sequence[WireFault] = (),
+        idle: float = 0,
+        refuse: Callable[[], str] = lambda: "",
+        ended: Callable[[Exchange], None] = lambda _: None,
+    ) -> WireSession:
+        """Open the wire of an attempt.
+
+        `idle` are seconds of silence after which an answer is cut; 0: none. `refuse` is asked before each request: a text ends
+        the turn of the agent with it. `ended` gets each exchange at its end.
+        """
+        name = secrets.token_hex(8)
+        address = WireAddress(root=f"{self.url}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
+
+        def close() -> None:
+            self._sessions.pop(name, None)
+
+        session = WireSession(address, faults, idle, refuse, ended, close)
+        self._sessions[name] = session
+        return session
+
+    async def aclose(self) -> None:
+        """Close all wires, and stop listening."""
+        for session in list(self._sessions.values()):
+            await session.aclose()
+        if self._client is not None:
+            await self._client.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        session = self._sessions.get(request.match_info["session"])
+        if session is None or not _shows(request, session.address.token):
+            return _error(401, "this address is not open to this key")
+        route = find_route(request.method, request.match_info["path"], request.headers)
+        upstream = self.upstreams.get(route.family) if route else None
+        if route is None or upstream is None:
+            asked = f"{request.method} {request.match_info['path']}"
+            session.strays.append(asked)
+            why = (
+                f"{route.family} is not configured" if route else "it is none that an agent needs for a model"
+            )
+            return _error(404, f"waza does not pass {asked} on: {why}")
+        with session.working():
+            try:
+                body = await request.read()
+            except web.HTTPRequestEntityTooLarge:
+                session.strays.append(f"a request of more than {MOST_REQUEST:,} bytes")
+                raise
+            if route.api is None:
+                return await self._pass(request, route, upstream, body)
+            return await self._exchange(session, request, route, route.api, upstream, body)
+
+    async def _pass(
+        self, request: web.Request, route: Route, upstream: Upstream, body: bytes
+    ) -> web.StreamResponse:
+        """Pass on a request that asks no model, such as for the list of models."""
+        try:
+            async with self._ask(request, route, upstream, body) as answer:
+                content = await answer.content.read(MOST_ANSWER)
+                return web.Response(status=answer.status, headers=_passed(answer.headers), body=content)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            return _error(502, _unreachable(error))
+
+    def _ask(self, request: web.Request, route: Route, upstream: Upstream, body: bytes) -> Any:
+        assert self._client is not None  # noqa: S101  # it is started
+        headers = {**_passed(request.headers), "Accept-Encoding": "identity", **upstream.headers}
+        query = f"?{request.query_string}" if request.query_string else ""
+        return self._client.request(
+            request.method,
+            f"{upstream.url.rstrip('/')}/{route.path}{query}",
+            data=body or None,
+            headers=headers,
+            allow_redirects=False,
+        )
+
+    async def _exchange(
+        self,
+        session: WireSession,
+        request: web.Request,
+        route: Route,
+        api: WireApi,
+        upstream: Upstream,
+        body: bytes,
+    ) -> web.StreamResponse:
+        asked = mapping(parse(body))
+        exchange, started = session.begin(api, asked), time.monotonic()
+
+        def end(ending: Ending, status: int, content: bytes = b"", note: str = "") -> None:
+            session.end(
+                msgspec.structs.replace(
+                    exchange,
+                    status=status,
+                    ending=ending,
+                    reply=read_answer(api, content) if content else None,
+                    note=note,
+                    duration_ms=round((time.monotonic() - started) * 1000, 1),
+                )
+            )
+
+        if reason := session.refuse():
+            kind, content = api.write(f"[{reason}]", asked)
+            end("refused", 200, note=reason)
+            return web.Response(body=content, headers={"Content-Type": kind})
+        fault = session.fault(exchange.number)
+        if fault is not None and fault.status is not None:
+            end("fault", fault.status, note=f"injected: status {fault.status}")
+            wait = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+            return _error(fault.status, "injected by waza", wait)
+        answer = _Answer(session.idle, None if fault is None else fault.truncate)
+        try:
+            if fault is not None and fault.stall is not None:
+                await asyncio.sleep(fault.stall)
+            async with self._ask(request, route, upstream, body) as got:
+                return await answer.relay(request, got)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            if answer.status:  # it had begun
+                raise
+            answer.ending, answer.note = "unreachable", _unreachable(error)
+            return _error(502, answer.note)
+        except asyncio.CancelledError:
+            answer.ending = "gone"
+            raise
+        finally:
+            note = answer.note
+            if fault is not None and fault.stall is not None:
+                note = f"injected: silence of {fault.stall} s"
+            end(answer.ending, answer.status, bytes(answer.content), note)
+
+
+class _Answer:
+    """An answer on its way to the agent."""
+
+    def __init__(self, idle: float, truncate: int | None) -> None:
+        self._idle, self._truncate = idle or None, truncate
+        self.status = 0
+        self.ending: Ending = "whole"
+        self.note = ""
+        self.content = bytearray()
+
+    async def relay(self, request: web.Request, got: aiohttp.ClientResponse) -> web.StreamResponse:
+        """Send on what arrives, as it arrives. Raises ConnectionResetError where the connection is to end in the middle."""
+        self.status = got.status
+        response = web.StreamResponse(status=got.status, headers=_passed(got.headers))
+        await response.prepare(request)
+        chunks = got.content.iter_any()
+        while chunk := await self._next(chunks):
+            if self._truncate is not None and len(self.content) + len(chunk) >= self._truncate:
+                chunk = chunk[: self._truncate - len(self.content)]
+                self.content += chunk
+                await response.write(chunk)
+                self._cut(request, "fault", f"injected: cut after {self._truncate} bytes")
+            self.content += chunk
+            if len(self.content) > MOST_ANSWER:
+                self._cut(request, "too long", f"the answer is longer than {MOST_ANSWER:,} bytes")
+            try:
+                await response.write(chunk)
+            except ConnectionError:
+                self.ending = "gone"
+                raise
+        await response.write_eof()
+        return response
+
+    async def _next(self, chunks: Any) -> bytes:
+        try:
+            async with asyncio.timeout(self._idle):
+                chunk: bytes = await anext(chunks, b"")
+                return chunk
+        except TimeoutError:
+            self.ending, self.note = "silent", f"the model was silent for {self._idle:g} s"
+            raise ConnectionResetError(self.note) from None
+        except aiohttp.ClientError as error:
+            self.ending, self.note = "cut", f"the server ended the connection: {error}"
+            raise ConnectionResetError(self.note) from error
+
+    def _cut(self, request: web.Request, ending: Ending, note: str) -> None:
+        """End the connection to the agent without the end of the answer."""
+        self.ending, self.note = ending, note
+        if request.transport is not None:
+            request.transport.close()  # what was written is sent before
+        raise ConnectionResetError(note)
+
+
+def _shows(request: web.Request, token: str) -> bool:
+    """Return whether a request shows the token of its address, in whichever way its interface has for keys."""
+    headers = request.headers
+    given = (
+        headers.get("x-api-key")
+        or headers.get("api-key")
+        or headers.get("authorization", "").removeprefix("Bearer ")
+    )
+    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+
+def _passed(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in _OWN}
+
+
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Return an error in the form that the interfaces share."""
+    body = {"type": "error", "error": {"type": "api_error", "message": message}}
+    return web.json_response(body, status=status, headers=headers)
+
+
+def _unreachable(error: BaseException) -> str:
+    reason = str(error) or type(error).__name__
+    return f"the model server cannot be reached: {reason}"
