@@ -402,6 +402,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Name the .json file of the document or of the results.",
         "waza m365 run results.html",
     ),
+    "not-assured": Explanation(
+        "No reference case, or none that holds, shows that a grader or a task passes what it must pass and fails what it must fail.",
+        "Add a case that must pass and one that must fail, and name the grader.",
+        "a grader that only cases with expect: pass name",
+    ),
     "not-checked": Explanation(
         "Something that the suite expects cannot be observed with its settings, so it is not checked.",
         "Extend the script of the mock, or change the setting that the message names.",
@@ -471,6 +476,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Agents can read the suite, or a file that one of its graders reads.",
         "Keep suites out of skills and fixtures. Agents of the executor `command` always get the directory of the suite.",
         "a snapshot of the right answer below fixtures",
+    ),
+    "reference-case": Explanation(
+        "A reference case names a task or grader that the suite does not have, or its answer does not fit the task.",
+        "Write the id of a task and the name of one of its graders, and a turn for each prompt of the task.",
+        "cases: [{id: a, task: sum, output: '42', expect: pass, grader: says_summ}]",
     ),
     "required-skill": Explanation(
         "A skill that config.required_skills lists was not found, or there is no directory to look in.",
@@ -598,6 +608,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Add checks that name graders; expected.outcomes is no check.",
         "requirements: [{id: r1, category: quality, description: It is friendly}]",
     ),
+    "unjudged-case": Explanation(
+        "A reference case was not judged: its grader was not asked, or broke. Such a case does not hold.",
+        "Ask judges with --judges and an executor that has one, or correct what broke.",
+        "a case of a prompt grader, without --judges",
+    ),
     "unknown-evaluator": Explanation(
         "An evaluation document names an evaluator that does not exist.",
         "Correct its name, or write it as custom-evaluators/NAME/NAME.py.",
@@ -627,6 +642,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A pattern for tasks matches nothing.",
         "Correct it; patterns in the suite are relative to its directory.",
         "tasks: ['task/*.yaml'] where the directory is called tasks",
+    ),
+    "unmet-case": Explanation(
+        "A reference case does not hold: the grader passes what must fail, or fails what must pass.",
+        "Correct the grader, or the case if people agree with the grader.",
+        "expect: fail, where a grader that looks for one word passes",
     ),
     "unnoticed-change": Explanation(
         "No grader of a task notices when its passing answer is changed: cut, shuffled, negated, or with other numbers.",

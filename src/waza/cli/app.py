@@ -44,6 +44,7 @@ COMMANDS = {
     "init": ("waza.cli.init", "Write the settings of a project, and suites for its skills."),
     "new": ("waza.cli.new", "Start a skill, a suite, a task, a custom agent or a grader."),
     "check": ("waza.cli.check", "Check whether skills and agents are fit for use."),
+    "assure": ("waza.cli.assure", "Hold graders against answers that must pass or fail."),
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "tokens": ("waza.cli.tokens", "Count tokens of skills, and compare them with limits."),

@@ -58,7 +58,7 @@ from waza.model.task import Checkpoint, Task
 from waza.model.tracing import RunTracer
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
-from waza.results.ending import GRADING
+from waza.results.ending import CHECKPOINT_GRADING, GRADING
 from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
@@ -562,7 +562,7 @@ def trial_result(
     error = "; ".join(part for part in (conversation.error, grading_error(grading)) if part)
     if status == "error" and not error:
         broken = [str(point.after_turn) for point in conversation.checkpoints if point.status == "error"]
-        error = f"graders of the checkpoint after turn {', '.join(broken)} reached no verdict"
+        error = f"{CHECKPOINT_GRADING}{', '.join(broken)} reached no verdict"
     policy = attempt.task.target.policy if attempt.task.target else None
     enforced = policy if suite.capabilities.tool_policy else None
     validations = grading.validations if grading else {}

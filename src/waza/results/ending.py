@@ -12,6 +12,9 @@ WITHOUT_SUITE = "it has no suite: nothing of it was run"
 LEFT_OUT = "so nothing of it was run"  # ends why a suite was left out
 CUT_OFF = "cut off"  # a task, some of whose trials did not run, for whatever reason
 GRADING = "running graders: "  # begins the error of a trial whose graders broke
+CHECKPOINT_GRADING = (
+    "graders of the checkpoint after turn "  # begins that of one whose checkpoints alone broke
+)
 IN_PROGRESS = "in progress"  # the `run_status` of what is shown of a run while it lasts, and a task of it
 UNSTARTED = "not started"  # a task of which no trial has ended, while its run goes on
 NO_DATA = "no data"  # a metric, of which nothing was seen

@@ -18,7 +18,7 @@ from waza.model.loaded import Suite
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader, Helpers
 from waza.problem import display_path
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, TaskSource
 from waza.suite.read import at
 from waza.suite.requirements import declared_graders
 
@@ -80,11 +80,15 @@ class GraderPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProvableGrader(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader of a task. `lack` says why it is not proved, empty where it is. `keeps` are files that must stay as they are. `built` is None for a check of `expected`."""
+    """A grader of a task. `lack` says why it is not proved, empty where it is. `keeps` are files that must stay as they are. `built` is None for a check of `expected`.
+
+    With `ignores_answer`, its lack is that nothing in a scripted answer changes its verdict.
+    """
 
     place: GraderPlace
     looks_at: frozenset[Aspect]
     lack: str = ""
+    ignores_answer: bool = False
     only_forbids: bool = False
     forbids: bool = False
     keeps: tuple[str, ...] = ()
@@ -94,6 +98,16 @@ class ProvableGrader(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> tuple[int | None, str]:
         """What its verdicts are found by: the turn of its checkpoint, and its name."""
         return self.place.after_turn, self.place.name
+
+
+def place_of_source(loading: Loading, source: TaskSource | None, key: str = "") -> GraderPlace:
+    """Return the place of a key of a task's file, of the file, or of the suite's for a task that has no file."""
+    if source is None:
+        return GraderPlace(name="", type="", file=display_path(loading.path))
+    node = at(source.document, key) if key else source.document.root
+    return GraderPlace(
+        name="", type="", file=source.document.file, line=max(node.line, 1), column=max(node.column, 1)
+    )
 
 
 def graders_by_task(
@@ -125,6 +139,7 @@ def _graders(
             asks = any(_is_given(grader, key) for key in _ASKS.get(kind, ()))
             forbids = any(_is_given(grader, key) for key in _FORBIDS.get(kind, ()))
             kept = kept_files(task, built)
+            lack = _lack(suite, built, options) or (_MISSING if incomplete and _reads_files(built) else "")
             if isinstance(grader, File):
                 asks = len(kept) < len(grader.must_exist) + len(grader.content_patterns)
                 forbids = bool(kept or grader.must_not_exist) or any(
@@ -135,7 +150,8 @@ def _graders(
             yield ProvableGrader(
                 place=places.find(task, turn, built.spec.name, kind),
                 looks_at=_LOOKS_AT.get(kind, EVERYTHING),
-                lack=_lack(suite, built, options) or (_MISSING if incomplete and _reads_files(built) else ""),
+                lack=lack,
+                ignores_answer=lack in (_TIMED, _PROMPT_ALONE),
                 only_forbids=forbids and not asks,
                 forbids=forbids,
                 keeps=tuple(kept),
@@ -155,6 +171,7 @@ def _graders(
             place=places.find(task, None, name, "skill_invocation" if name == "_should_trigger" else kind),
             looks_at=_LOOKS_AT[name],
             lack=_TIMED if timed else "",
+            ignores_answer=timed,
             only_forbids=not asks,
             forbids=not asks or name == "_behavior",
         )
@@ -164,6 +181,7 @@ _FAULTY = "it has mistakes"
 _MISSING = "a file or repository of the task is missing"
 _REWRITES = "it rewrites its own files, which a proof must not change"
 _TIMED = "it looks at durations alone, which scripted agents do not have"
+_PROMPT_ALONE = "it looks at the prompt alone, so that no answer changes its verdict"
 _JUDGED = "it asks a judge; --judges asks it, too"
 _SCRIPTED = "its judge is scripted, and says what its script says"
 _IN_SESSION = "its judge continues the session of the agent, which a script has not"
@@ -180,7 +198,7 @@ def _lack(suite: Suite, built: BuiltGrader, options: ProveOptions) -> str:
     if kind == "evaluator" and isinstance(grader, Grader) and grader.extra_files() and not options.programs:
         return "it runs code of the project; --programs asks it, too"
     if kind == "trigger":
-        return "it looks at the prompt alone, so that no answer changes its verdict"
+        return _PROMPT_ALONE
     if kind == "behavior" and not any(_is_given(grader, key) for key in (*_ASKS[kind], *_FORBIDS[kind])):
         return _TIMED
     if kind in _CHILDREN and not options.programs:

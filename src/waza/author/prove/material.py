@@ -83,13 +83,13 @@ def without_missing(task: Task, *, may_appear: bool = False) -> Task:
     return msgspec.structs.replace(task, inputs=inputs, instruction_files=instructions)
 
 
-def provable_tasks(suite: Suite, options: ProveOptions) -> tuple[Task, ...]:
-    """Return the tasks of a suite that are proved, without what is missing of them, and without mocks, which nothing calls."""
+def provable_tasks(suite: Suite, options: ProveOptions, most: int | None = MOST_TASKS) -> tuple[Task, ...]:
+    """Return the tasks of a suite that are proved, the first `most` or all, without what is missing of them, and without mocks, which nothing calls."""
     hooks = suite.file.hooks
     hooked = options.programs and bool(hooks.before_run or hooks.before_task)
     return tuple(
         msgspec.structs.replace(without_missing(task, may_appear=hooked), command_mocks=(), mcp_mocks=())
-        for task in suite.tasks[:MOST_TASKS]
+        for task in suite.tasks[:most]
     )
 
 

@@ -42,8 +42,8 @@ def count_turns(task: Task) -> int:
 
 
 def make_script(task: Task, turns: Sequence[MockTurn]) -> MockScript:
-    """Return the script of an agent with these turns, one for each of the task."""
-    replies = [ResponderStep(reply=_REPLY)] * (count_turns(task) - 1)
+    """Return the script of an agent with these turns; where a model plays the user, it replies between them."""
+    replies = [ResponderStep(reply=_REPLY)] * (len(turns) - 1)
     user = (*replies, ResponderStep(stop=True)) if task.inputs.responder else None
     return MockScript(turns=tuple(turns), responder=user)
 

@@ -10,7 +10,7 @@ from waza.author.check.finding import Finding, Severity
 from waza.author.prove.agents import AGENTS, EXCESS, failing_agents
 from waza.author.prove.excess import excessive_agent
 from waza.author.prove.findings import TaskFindings
-from waza.author.prove.graders import GraderPlace, ProvableGrader, asks_judge, graders_by_task
+from waza.author.prove.graders import GraderPlace, ProvableGrader, graders_by_task, place_of_source
 from waza.author.prove.material import MOST_TASKS, given_texts, provable_tasks
 from waza.author.prove.mutations import CHANGES, change_answer
 from waza.author.prove.options import ProveOptions
@@ -23,10 +23,9 @@ from waza.model.loaded import Suite
 from waza.model.mock import MockScript
 from waza.model.result import TrialResult, Validation
 from waza.model.task import Task
-from waza.problem import Code, display_path
+from waza.problem import Code
 from waza.report.words import shortened
 from waza.suite.loading import Loading
-from waza.suite.read import at
 
 _NO_ANSWER = "the task has no passing answer to change"
 _ONLY_FORBIDS = "it only forbids, and this agent does not do what it forbids"
@@ -216,11 +215,6 @@ class _Prover:
                 answers[run.task.id, run.probe.name] = outcome
             self._count(run, outcome)
 
-        judged = sum(asks_judge(built) for run in runs for built in run.task.all_graders)
-        if judged:
-            self._options.say(
-                f"judges are asked up to {pluralize(judged, 'time')} in {pluralize(len(runs), 'run')}"
-            )
         run_probes(self._suite, runs, see, self._options)
         self._runs += len(runs)
         return answers
@@ -341,13 +335,7 @@ class _Prover:
 
     def _place(self, task: Task | None, key: str = "") -> GraderPlace:
         """Return the place of a key of a task's file, or of the task or suite itself."""
-        source = self._sources.get(task.id) if task else None
-        if source is None:
-            return GraderPlace(name="", type="", file=display_path(self._loading.path))
-        node = at(source.document, key) if key else source.document.root
-        return GraderPlace(
-            name="", type="", file=source.document.file, line=max(node.line, 1), column=max(node.column, 1)
-        )
+        return place_of_source(self._loading, self._sources.get(task.id) if task else None, key)
 
     def _find(
         self,

@@ -14,6 +14,7 @@ from waza.author.prove.probe import Probe, as_template
 from waza.engine.run import RunOptions
 from waza.errors import WazaError
 from waza.executors import CAPABILITIES
+from waza.kit.text import pluralize
 from waza.model.event import RunEvent, TrialFinished
 from waza.model.loaded import Suite
 from waza.model.pass_rule import ALL
@@ -51,7 +52,12 @@ def run_probes(suite: Suite, probes: Sequence[ProbeRun], seen: Seen, options: Pr
     if not probes:
         return
     tasks = [_as_task(one, str(number)) for number, one in enumerate(probes)]
-    judged = options.judges and any(asks_judge(built) for task in tasks for built in task.all_graders)
+    questions = sum(asks_judge(built) for task in tasks for built in task.all_graders)
+    judged = options.judges and questions > 0
+    if judged:
+        options.say(
+            f"judges are asked up to {pluralize(questions, 'time')} in {pluralize(len(tasks), 'run')}"
+        )
     made = _made_for(suite, tasks, programs=options.programs, judged=judged)
     run = RunOptions(project=options.project, save=False, only_judges=judged)
 
@@ -61,7 +67,7 @@ def run_probes(suite: Suite, probes: Sequence[ProbeRun], seen: Seen, options: Pr
 
     signal_code = asyncio.run(play())
     if signal_code is not None:
-        interrupted = WazaError("interrupted; the proof is not complete")
+        interrupted = WazaError("interrupted; not all of it was run, and there is no report")
         interrupted.exit_code = signal_code
         raise interrupted
 

@@ -1,0 +1,1 @@
+"""Whether graders judge answers as people expect: reference cases of a suite."""
