@@ -49,6 +49,7 @@ COMMANDS = {
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "tokens": ("waza.cli.tokens", "Count tokens of skills, and compare them with limits."),
     "suggest": ("waza.cli.suggest", "Ask a model for a suite of a skill."),
+    "label": ("waza.cli.label", "Label answers of a run without seeing verdicts."),
     "dev": ("waza.cli.dev", "Improve the descriptions of skills."),
     "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
     "import": ("waza.cli.import_", "Make suites of the evals of other tools."),

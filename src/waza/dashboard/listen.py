@@ -15,7 +15,7 @@ from types import FrameType
 import uvicorn
 
 from waza.dashboard.api import Api
-from waza.dashboard.server import HOST, Dashboard
+from waza.dashboard.server import HOST, Application, Dashboard
 from waza.dashboard.static_files import NOT_BUILT, read_static_files
 from waza.errors import UsageError
 from waza.kit.os_errors import describe_os_error
@@ -33,16 +33,34 @@ def serve(root: Path, port: int, on_start: Callable[[int], None], report: Callab
     `on_start` gets the port once the server listens, `report` what goes wrong inside. Raises UsageError if the port
     cannot be had.
     """
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # else it writes to stderr by itself
     files = read_static_files()
     if not files:
         report(f"warning: {NOT_BUILT}")
+
+    def make(port: int, closing: Callable[[], bool]) -> Application:
+        api = Api(root, report)
+        api.closing = closing
+        # What there is gets read while the browser starts; a thread of its own, which keeps nothing from ending.
+        threading.Thread(target=_warm_up, args=(api,), daemon=True).start()
+        return Dashboard(api, files, port, report)
+
+    listen(make, port, on_start)
+
+
+def listen(
+    make: Callable[[int, Callable[[], bool]], Application], port: int, on_start: Callable[[int], None]
+) -> None:
+    """Serve an application on a port of this machine (0: any that is free) until SIGINT or SIGTERM.
+
+    `make` gets the port, and what tells whether the server is ending. Raises UsageError if the port cannot be had.
+    """
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # else it writes to stderr by itself
     with contextlib.closing(_bind(port)) as listener:
         port = int(listener.getsockname()[1])
-        api = Api(root, report)
+        server: _Server
         server = _Server(
             uvicorn.Config(
-                Dashboard(api, files, port, report),
+                make(port, lambda: server.should_exit),
                 http="h11",
                 loop="asyncio",
                 ws="none",
@@ -58,9 +76,6 @@ def serve(root: Path, port: int, on_start: Callable[[int], None], report: Callab
             ),
             lambda: on_start(port),
         )
-        api.closing = lambda: server.should_exit
-        # What there is gets read while the browser starts; a thread of its own, which keeps nothing from ending.
-        threading.Thread(target=_warm_up, args=(api,), daemon=True).start()
         asyncio.run(server.serve(sockets=[listener]))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -30,13 +30,15 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": POLICY,
+HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+"""What every answer has, besides the policy of its pages."""
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""What serves requests."""
 _POLL = 0.25  # seconds
 _SILENCE = 15.0  # seconds
 _DIGITS = 16  # of the number of an event
@@ -56,7 +58,6 @@ class Dashboard:
     ) -> None:
         self.api, self.files, self.port, self.report = api, files, port, report
         self._document = _encode(make_document())
-        self._hosts = {f"{name}:{port}" for name in _NAMES} | (_NAMES if port == _HTTP else frozenset())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -70,7 +71,7 @@ class Dashboard:
         except Exception:  # noqa: BLE001  # a defect of ours must not end the server, nor show its insides
             self.report(traceback.format_exc())
             response = _refuse(500, "this is a defect of waza; the terminal of `waza serve` says more")
-        for name, value in _HEADERS.items():
+        for name, value in {**HEADERS, "Content-Security-Policy": POLICY}.items():
             response.headers[name] = value
         response.headers.setdefault("Cache-Control", "no-store")
         try:
@@ -82,7 +83,7 @@ class Dashboard:
             self.report(f"warning: {request.url.path}: the answer was cut off: {error}")
 
     async def _respond(self, request: Request) -> Response:
-        self._check_host(request)
+        check_host(request, self.port)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": _ALLOW})
         if request.method not in _METHODS:
@@ -98,12 +99,6 @@ class Dashboard:
         if segments[0] == "api":
             return await self._call(request, raw_path, query)
         return self._static(segments)
-
-    def _check_host(self, request: Request) -> None:
-        hosts = request.headers.getlist("host")
-        host = hosts[0].lower() if len(hosts) == 1 else ""
-        if host not in self._hosts:
-            raise RequestError(421, f"this server is http://localhost:{self.port} and nothing else")
 
     async def _call(self, request: Request, raw_path: bytes, query: bytes) -> Response:
         found = read_request(raw_path, query)
@@ -148,6 +143,15 @@ class Dashboard:
             raise RequestError(503, NOT_BUILT)
         # The files keep their names: a browser must ask whether they are still those of this version.
         return Response(found.data, headers={"Content-Type": found.type, "Cache-Control": "no-cache"})
+
+
+def check_host(request: Request, port: int) -> None:
+    """Raise RequestError unless a request names this machine and the port, as no page of another site can."""
+    known = {f"{name}:{port}" for name in _NAMES} | (_NAMES if port == _HTTP else frozenset())
+    hosts = request.headers.getlist("host")
+    host = hosts[0].lower() if len(hosts) == 1 else ""
+    if host not in known:
+        raise RequestError(421, f"this server is http://localhost:{port} and nothing else")
 
 
 def json_response(answer: Answer) -> Response:

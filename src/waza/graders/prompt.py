@@ -192,7 +192,7 @@ def _task_input(observation: Observation) -> list[tuple[str, str]]:
 
 def _expectation(observation: Observation, rubric: Rubric | None) -> list[tuple[str, str]]:
     shown = rubric is not None and observation.expected_outcome.strip()
-    return [("What the task expects", observation.expected_outcome)] if shown else []
+    return [(_ask_judge.EXPECTATION, observation.expected_outcome)] if shown else []
 
 
 def _candidate(observation: Observation) -> tuple[str, str]:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 CONFIDENCE_LEVEL = 0.95
 NUM_BOOTSTRAPS = 10_000
 
-_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
+Z_95 = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution: half the width of a 95 % interval, in standard errors."""
 _LOWER, _UPPER = 250, 9750  # places of the 2.5 % and 97.5 % quantiles among the sorted resamples
 
 
@@ -77,9 +78,9 @@ def wilson(passed: int, total: int) -> tuple[float, float]:
     """
     if total == 0:
         return 0.0, 1.0
-    rate, spread = passed / total, _Z * _Z / total
+    rate, spread = passed / total, Z_95 * Z_95 / total
     centre = (rate + spread / 2) / (1 + spread)
-    half = _Z / (1 + spread) * math.sqrt((rate * (1 - rate) + spread / 4) / total)
+    half = Z_95 / (1 + spread) * math.sqrt((rate * (1 - rate) + spread / 4) / total)
     return max(0.0, centre - half), min(1.0, centre + half)
 
 

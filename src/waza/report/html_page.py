@@ -92,7 +92,7 @@ def _escape_json(text: str) -> str:
 
 def _head(title: str, style: str, script: str, app: PageApp | None = None) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    own = "".join([*map(_read, ("palette.css", "page.css", "plots.css")), style])
+    own = page_style() + _read("plots.css") + style
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     if app is not None:
         policy += "; img-src data:; base-uri 'none'; form-action 'none'"
@@ -112,6 +112,11 @@ def _head(title: str, style: str, script: str, app: PageApp | None = None) -> st
 @cache
 def _read(file: str) -> str:
     return Path(__file__).with_name(file).read_text(encoding="utf-8")
+
+
+def page_style() -> str:
+    """Return the styles that all pages have in common."""
+    return _read("palette.css") + _read("page.css")
 
 
 def escape_text(value: object) -> str:
