@@ -910,7 +910,7 @@ export interface RunDetail {
   /** The model of judges; empty: none is named. */
   judgeModel: string;
   /** How it came out. */
-  outcome: "cut off" | "failed" | "in progress" | "not graded" | "passed" | "unreadable";
+  outcome: "cut off" | "failed" | "in progress" | "not decided" | "not graded" | "passed" | "unreadable";
   /** Tasks that passed. */
   passCount: number;
   /** Tasks that ran. */
@@ -1052,7 +1052,7 @@ export interface RunSummary {
   /** The model of judges; empty: none is named. */
   judgeModel: string;
   /** How it came out. */
-  outcome: "cut off" | "failed" | "in progress" | "not graded" | "passed" | "unreadable";
+  outcome: "cut off" | "failed" | "in progress" | "not decided" | "not graded" | "passed" | "unreadable";
   /** Tasks that passed. */
   passCount: number;
   /** Tasks that ran. */
@@ -1239,7 +1239,7 @@ export interface StoredRun {
   local: boolean;
   /** What it is called among the runs here; empty where it is not among them. */
   run: string;
-  /** `passed`, `failed` or `not graded`; empty where the store does not know. */
+  /** `passed`, `failed`, `not graded` or `not decided`; empty where the store does not know. */
   verdict: string;
 }
 
@@ -1511,7 +1511,7 @@ export interface Variance {
 
 /** The verdict over a run. */
 export interface VerdictPage {
-  /** `passed`, `failed` or `not graded`; `in progress` or `cut off` without one. */
+  /** `passed`, `failed`, `not graded` or `not decided`; `in progress` or `cut off` without one. */
   word: string;
   /** Whether it passed. */
   passed: boolean;

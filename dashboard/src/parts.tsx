@@ -17,6 +17,7 @@ const TONES: Record<string, string> = {
   error: "error",
   skipped: "partial",
   "not graded": "partial",
+  "not decided": "partial",
   "cut off": "partial",
   partial: "partial",
   running: "running",

@@ -71,7 +71,7 @@ export function Model({ run }: { run: RunSummary }) {
 
 const OUTCOMES: readonly (readonly [string, string])[] = [
   ["", "Any outcome"],
-  ...["passed", "failed", "not graded", "in progress", "cut off", "unreadable"].map((one) => [one, one] as const),
+  ...["passed", "failed", "not graded", "not decided", "in progress", "cut off", "unreadable"].map((one) => [one, one] as const),
 ];
 
 export function RunsPage({ query }: { query: Record<string, string> }) {
@@ -115,7 +115,7 @@ export function RunsPage({ query }: { query: Record<string, string> }) {
         name="Runs"
         columns={COLUMNS}
         rows={rows}
-        tone={(run) => (run.outcome === "passed" || run.outcome === "not graded" ? "" : toneOf(run.outcome))}
+        tone={(run) => (run.outcome === "passed" || run.outcome === "not graded" || run.outcome === "not decided" ? "" : toneOf(run.outcome))}
         sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "" : "asc" }) }}
         empty={
           filtered ? (

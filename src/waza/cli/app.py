@@ -32,6 +32,7 @@ COMMANDS = {
     "report": ("waza.cli.report", "Write runs as one HTML file, to read and to mail."),
     "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
+    "merge": ("waza.cli.merge", "Make one run of its shards."),
     "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),
     "serve": ("waza.cli.serve", "Show runs in a browser, also while they last."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),

@@ -19,6 +19,7 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
     """Raise UsageError for options that exclude each other, or of which one would be lost."""
     check_expression(arguments.expression)
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
+    check_shard(arguments)
     if arguments.watch:
         check_watching(arguments, reporters)
     if arguments.output and arguments.output_dir:
@@ -53,6 +54,23 @@ def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -
         raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
     if retry_errors and resume is None:
         raise UsageError("--retry-errors says what --resume runs again; give both")
+
+
+def check_shard(arguments: RunArguments) -> None:
+    """Raise UsageError for options that are of a whole run, where a part of it is to be run, and for --durations alone."""
+    if arguments.shard is None:
+        if arguments.durations is not None:
+            raise UsageError("--durations balances shards; give --shard I/N, too")
+        return
+    of_the_whole = {
+        "--no-save": (arguments.no_save, "waza merge needs the run directory"),
+        "--watch": (arguments.watch, "a shard is run once"),
+        "--recommend": (arguments.recommend, "a part of a run recommends no model"),
+        "--auto-file-issue": (arguments.auto_file_issue, "a part of a run decides nothing"),
+    }
+    for name, (given, why) in of_the_whole.items():
+        if given:
+            raise UsageError(f"--shard and {name} exclude each other: {why}")
 
 
 def check_watching(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,43 @@ from waza.cli.choose_suites import Chosen
 from waza.cli.outputs import ReporterOption, check_output, check_target, is_html
 from waza.cli.streams import print_notice
 from waza.errors import UsageError
-from waza.model.loaded import Suite
+from waza.kit.text import pluralize
+from waza.model.loaded import Suite, SuitePart
+from waza.model.shard import ShardRequest, TaskDurations
+from waza.results.durations import read_durations
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 
 if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
+
+
+def shard_request(given: RunArguments) -> ShardRequest | None:
+    """Return which shard is to be run; None for all. Raises SuiteError and UsageError for the file of durations."""
+    if given.shard is None:
+        return None
+    number, of = given.shard
+    return ShardRequest(number=number, of=of, durations=_durations(given.durations))
+
+
+@cache
+def _durations(path: Path | None) -> TaskDurations | None:
+    return read_durations(path) if path else None
+
+
+def _describe_part(suite: Suite, part: SuitePart, request: ShardRequest | None) -> str:
+    """Return what a shard has, and what is not known of its durations."""
+    tasks = f"{len(suite.tasks)} of {pluralize(len(part.tasks), 'task')}"
+    text = f"{suite.name}: shard {part.shard} has {tasks}"
+    if not suite.tasks:
+        text += "; only trigger tests are run" if suite.trigger_tests else "; nothing is run"
+    if request is None or request.durations is None:
+        return text
+    known = request.durations.tasks if request.durations.suite == suite.name else {}
+    unknown = sum(task.id not in known for task in part.tasks)
+    if unknown:
+        text += f"; the file of --durations does not know {unknown} of all tasks, which count as the average"
+    return text
 
 
 def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[ReporterOption]) -> Suite:
@@ -37,6 +69,7 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
             tasks=given.tasks,
             tags=given.tags,
             expression=given.expression,
+            shard=shard_request(given),
             warnings_as_errors=given.warnings_as_errors,
         ),
     )
@@ -47,6 +80,8 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
     for reporter in reporters:
         if reporter.path and not reporter.folder:
             check_target(reporter.path, inputs)
+    if suite.part is not None:
+        print_notice(_describe_part(suite, suite.part, shard_request(given)))
     unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags", "-k")]
     for warning in suite.warnings:
         if warning not in unmatched:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS
+from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS, SHARD
 from waza.cli.options import (
     ResumableCommand,
     complete_targets,
@@ -33,6 +33,7 @@ Examples:
   waza run eval.yaml --executor mock       try the suite without an agent
   waza run eval.yaml --model a --model b   compare two models
   waza run eval.yaml -k 'csv and not slow' some tasks, by texts in their ids, names and tags
+  waza run eval.yaml --shard 2/3           the second of three parts, for waza merge
   waza run eval.yaml --resume              go on after an interrupt
   waza run eval.yaml --snapshot evidence   keep what was observed, sealed
   waza run --discover skills --strict      every skill must have a suite
@@ -59,6 +60,15 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     "expression",
     metavar="EXPRESSION",
     help="Only tasks with these texts in id, name or tags, joined by and, or, not.",
+)
+@click.option(
+    "--shard", type=SHARD, metavar="I/N", help="Only the tasks of one of N parts; waza merge makes the whole."
+)
+@click.option(
+    "--durations",
+    type=PATH,
+    metavar="FILE",
+    help="With --shard: balance the parts by the durations in this results file.",
 )
 @click.option(
     "--changed-since",

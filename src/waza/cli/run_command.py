@@ -72,6 +72,8 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     tags: tuple[str, ...]
     expression: str | None
+    shard: tuple[int, int] | None
+    durations: Path | None
     changed_since: str | None
     watch: bool
     context_dir: str
@@ -403,7 +405,8 @@ class _SuitesRun:
                 self.broken = True
             self.not_started.append(NotStarted(skill=job.skill, model=job.model, why=why))
         last = index + 1 == len(self.jobs) or self.jobs[index + 1].suite is not job.suite
-        if last and self.cancellation.stopped_by is None:  # what is cut off cannot be compared
+        whole = self.cancellation.stopped_by is None and self.arguments.shard is None
+        if last and whole:  # what is cut off, or a part, cannot be compared
             self._compare(self.first)
 
     def warn(self, message: str) -> None:

@@ -16,7 +16,7 @@ from waza.model.trial import Arm
 from waza.results.compare import SideBySide
 from waza.results.trend import Flip, LevelChange, RunEntry
 
-Outcome = Literal["passed", "failed", "not graded", "in progress", "cut off", "unreadable"]
+Outcome = Literal["passed", "failed", "not graded", "not decided", "in progress", "cut off", "unreadable"]
 """How a run came out: its verdict; without results in progress or cut off; a file that cannot be read."""
 Ending = Literal["passed", "failed", "error", "skipped", "cut off", "in progress", "not started"]
 """How a task ended; `cut off`: some of its trials did not run. The last two are of a run that goes on."""
@@ -343,7 +343,7 @@ class VerdictPage(Page, frozen=True, kw_only=True):
     """The verdict over a run."""
 
     word: str
-    """`passed`, `failed` or `not graded`; `in progress` or `cut off` without one."""
+    """`passed`, `failed`, `not graded` or `not decided`; `in progress` or `cut off` without one."""
     passed: bool
     """Whether it passed."""
     reasons: list[str]
@@ -1028,7 +1028,7 @@ class StoredRun(Page, frozen=True, kw_only=True):
     run: str
     """What it is called among the runs here; empty where it is not among them."""
     verdict: str
-    """`passed`, `failed` or `not graded`; empty where the store does not know."""
+    """`passed`, `failed`, `not graded` or `not decided`; empty where the store does not know."""
 
 
 class StoredPage(Page, frozen=True, kw_only=True):

@@ -68,9 +68,16 @@ def summarize_run(run: ListedRun) -> RunSummary:
     )
 
 
+_OUTCOMES: dict[str, Outcome] = {
+    "passed": "passed",
+    "not graded": "not graded",
+    "not decided": "not decided",
+}
+
+
 def _outcome(run: ListedRun, word: str) -> Outcome:
     if run.state == "finished":
-        return "passed" if word == "passed" else "not graded" if word == "not graded" else "failed"
+        return _OUTCOMES.get(word, "failed")
     return run.state
 
 
@@ -131,7 +138,7 @@ def usage_by_model(usage: Usage | None) -> list[ModelUsagePage]:
 def summarize_all(runs: Iterable[RunSummary]) -> RunsSummary:
     """Return all runs together; those without results are counted apart."""
     every = list(runs)
-    done = [run for run in every if run.outcome in ("passed", "failed", "not graded")]
+    done = [run for run in every if run.outcome in ("passed", "failed", "not graded", "not decided")]
     tasks = sum(run.task_count for run in done)
     return RunsSummary(
         total_runs=len(done),

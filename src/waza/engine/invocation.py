@@ -46,6 +46,8 @@ class InvocationJournal:
     def __init__(self, identity: str, project: Path, file: LineFile | None) -> None:
         self.id, self.project, self._file = identity, project, file
         self._runs: dict[tuple[str, str], str] = {}
+        self.planned: list[tuple[Path, str | None]] = []
+        """The suites and models that belong to it; without a model, the files of the suite have mistakes."""
 
     @classmethod
     def unsaved(cls, project: Path) -> InvocationJournal:
@@ -69,6 +71,7 @@ class InvocationJournal:
         invocation = cls(identity, project, LineFile.open(directory / f"{identity}.ndjson"))
         try:
             invocation._write(InvocationLine(invocation=header))
+            invocation._set_planned(jobs, unread)
             for path in unread:
                 invocation._write(InvocationLine(planned=PlannedRun(suite=path_text(path))))
             invocation._plan(jobs, transcripts=transcripts)
@@ -92,6 +95,7 @@ class InvocationJournal:
             return None
         invocation = cls(path.stem, project, LineFile.open(path))
         try:
+            invocation._set_planned(jobs, unread)
             planned = read_planned(path)
             if any(one.transcripts for one in planned):
                 raise UsageError(
@@ -119,6 +123,10 @@ class InvocationJournal:
         if self._file is not None:
             self._file.close()
 
+    def _set_planned(self, jobs: Sequence[Job], unread: Sequence[Path]) -> None:
+        self.planned = [(path, None) for path in unread]
+        self.planned += [(job.suite.path, job.model) for job in jobs]
+
     def _plan(self, jobs: Sequence[Job], *, transcripts: bool = False) -> None:
         for job in jobs:
             key = _key(job)
@@ -138,9 +146,11 @@ _RUN_WITHOUT_RESUME = "change it back, or run without --resume"
 
 
 def _key(job: Job) -> tuple[str, str]:
-    """Return what an invocation knows a job by. With packs a suite is another one than with its own tasks."""
+    """Return what an invocation knows a job by. With packs a suite is another one than with its own tasks, and so is a shard of it."""
     packs = f"#{'+'.join(job.suite.packs)}" if job.suite.packs else ""
-    return path_text(job.suite.path) + packs, job.model
+    part = job.suite.part
+    shard = f"#shard-{part.shard.number}-of-{part.shard.of}" if part else ""
+    return path_text(job.suite.path) + packs + shard, job.model
 
 
 def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:

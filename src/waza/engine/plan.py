@@ -47,6 +47,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the tasks also run without skills."""
         return len(self.arms) > 1
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to run: a shard may have no task."""
+        return self.suite.trigger_tests is None and not any(arm.tasks for arm in self.arms)
+
 
 def make_plan(suite: Suite, model: str) -> Plan:
     """Return the plan of a run of a suite on a model."""
@@ -137,13 +142,13 @@ def _arms(suite: Suite) -> tuple[list[Arm], str]:
         return ["main"], ""
     if suite.skills_off:
         return ["main"], "--baseline compares with and without skills, but all skills are off; running once"
-    targets = any(task.target for task in suite.tasks)
+    targets = any(task.target for task in suite.all_tasks)
     if not (suite.skill_paths or targets or suite.file.config.required_skills):
         return (
             ["main"],
             "--baseline needs a skill, config.skill_directories or required_skills; running once, with what there is",
         )
-    return (["baseline", "main"] if any(map(has_pairwise, suite.tasks)) else ["main", "baseline"]), ""
+    return (["baseline", "main"] if any(map(has_pairwise, suite.all_tasks)) else ["main", "baseline"]), ""
 
 
 def has_pairwise(task: Task) -> bool:

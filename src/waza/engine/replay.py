@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, Protocol
 
 import msgspec
 
-from waza.engine.journal import Journal
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 from waza.results.journal_lines import NumberedLine, RunEnd, TrialRecord, damaged_line_error
@@ -16,12 +16,26 @@ Repeat = Literal["outside", "errors"]
 """Which errors a resumed run repeats: those with a cause outside of the agent, or all of them."""
 
 
+class JournalReader(Protocol):
+    """The journal of a run, which is in a directory."""
+
+    @property
+    def directory(self) -> Path:
+        """Where it is."""
+        ...
+
+    def __iter__(self) -> Iterator[NumberedLine]:
+        """Yield the lines behind the header. Raises WazaError with the number of a line that is damaged."""
+        ...
+
+
 class ReplayedRun(msgspec.Struct, kw_only=True):
     """What happened in the earlier parts of a run.
 
     `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
     has the results of the trigger tests; None: they are still to be run, or to be run again. `read` is what graders read when the
-    first of the trials began. `warnings` are those of the run as a whole.
+    first of the trials began. `warnings` are those of the run as a whole. `end` is how the last part ended; None for one
+    that was killed.
     """
 
     complete: bool = False
@@ -30,10 +44,16 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
     triggers: Triggers | None = None
     read: dict[str, str] = {}
     warnings: list[str] = []
+    end: RunEnd | None = None
 
 
-def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
-    """Add the trials of a journal to a fold. Raises WazaError with the number of a line that is damaged or impossible."""
+def replay(
+    journal: JournalReader, fold: Fold, repeat: Repeat, only: Collection[str] | None = None
+) -> ReplayedRun:
+    """Add the trials of a journal to a fold. Raises WazaError with the number of a line that is damaged or impossible.
+
+    `only`: the journal is of a shard, which has these tasks of all in the fold.
+    """
     past, part = ReplayedRun(), dict[Arm, int]()
     outside = dict[TrialKey, bool]()
     end: RunEnd | None = None
@@ -43,7 +63,7 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
             past.read = found.line.read.files
             continue
         if trial is not None:
-            _add_trial(trial, journal, fold, found)
+            _add_trial(trial, journal, fold, found, only)
             outside[TrialKey(trial.arm, trial.task, trial.result.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
         else:  # the end of a part, or the start of the next one after a kill
@@ -51,11 +71,12 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
             part = {}
         end = found.line.end
         if end is not None and end.status == "complete":
-            _check_whole(journal, fold, found, end)
+            _check_whole(journal, fold, found, end, only)
             past.triggers = Triggers(
                 end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages)
             )
     _add_durations(fold, part)
+    past.end = end
     to_repeat = {key for key, out in outside.items() if _is_error(fold, key) and (out or repeat == "errors")}
     past.repeat, past.trials = to_repeat, len(outside) - len(to_repeat)
     if repeat == "errors" and past.triggers and past.triggers.metrics and past.triggers.metrics.errors:
@@ -75,8 +96,15 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
     return past
 
 
-def _add_trial(trial: TrialRecord, journal: Journal, fold: Fold, found: NumberedLine) -> None:
-    if why := contradiction(trial, fold):
+def _add_trial(
+    trial: TrialRecord,
+    journal: JournalReader,
+    fold: Fold,
+    found: NumberedLine,
+    only: Collection[str] | None,
+) -> None:
+    elsewhere = only is not None and trial.task not in only
+    if why := f"there is no task {trial.task!r} in this shard" if elsewhere else contradiction(trial, fold):
         raise damaged_line_error(journal.directory, found.number, why)
     fold.add(trial.arm, trial.task, trial.result, found.offset, cached=trial.cached, rejudged=trial.rejudged)
 
@@ -102,12 +130,15 @@ def contradiction(trial: TrialRecord, fold: Fold) -> str:
     return ""
 
 
-def _check_whole(journal: Journal, fold: Fold, found: NumberedLine, end: RunEnd) -> None:
+def _check_whole(
+    journal: JournalReader, fold: Fold, found: NumberedLine, end: RunEnd, only: Collection[str] | None
+) -> None:
     """Refuse the end of a complete run whose trials are not all there."""
     wanted = fold.suite.file.config.trials_per_task
     for arm, tasks in fold.tasks.items():
         excused = {*end.stopped.get(arm, {}), *end.skipped.get(arm, [])}
-        lacking = [name for name, task in tasks.items() if len(task.trials) < wanted and name not in excused]
+        planned = tasks if only is None else only
+        lacking = [name for name in planned if len(tasks[name].trials) < wanted and name not in excused]
         if lacking:
             raise damaged_line_error(
                 journal.directory, found.number, f"the end, although trials of {lacking[0]!r} are missing"

@@ -140,6 +140,11 @@ async def run_suite(
         return FinishedRun(
             outcome=_write_results(run_directory, "complete", emit), run_directory=run_directory
         )
+    if plan.is_empty:
+        run_directory.end(RunEnd(status="complete"))
+        return FinishedRun(
+            outcome=_write_results(run_directory, "complete", emit), run_directory=run_directory
+        )
     live = run_directory.follow(plan)
     if live is not None:
         emit = _tee(live.handle, emit)

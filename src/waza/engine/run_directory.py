@@ -23,6 +23,7 @@ from waza.kit.tree_digest import describe_changes
 from waza.model.loaded import Project, Suite
 from waza.model.origin import Origin
 from waza.model.recording import TranscriptRecord
+from waza.model.shard import PlannedSuite, WholeRun
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers, groups_of
 from waza.results.journal_lines import (
@@ -32,6 +33,7 @@ from waza.results.journal_lines import (
     RunHeader,
     TrialRecord,
     has_header,
+    path_in,
     path_text,
     read_header,
 )
@@ -189,7 +191,7 @@ def open_run_directory(
     """
     suite, model, arms = plan.suite, plan.model, [arm.arm for arm in plan.arms]
     directory, fold = invocation.run_directory(Job(suite, model)), Fold(suite, model, arms)
-    digest = _digest(suite, project, graded=graded)
+    digest = _digest(suite.digest, project, graded=graded)
     if directory is not None and has_header(directory):
         _check_same(read_header(directory), suite, project, model, digest)
         journal = Journal.reopen(directory)
@@ -227,9 +229,11 @@ def open_run_directory(
                 group=", ".join(groups_of(suite, task, model)),
                 golden=task.golden,
                 tags=list(task.tags),
+                requirements=list(task.requirements),
             )
             for task in suite.tasks
         ],
+        whole=_whole(suite, project, invocation, graded=graded),
     )
     if directory is not None:
         try:
@@ -247,8 +251,35 @@ def open_run_directory(
         raise
 
 
-def _digest(suite: Suite, project: Project, *, graded: bool) -> str:
-    digest = _hashed([suite.digest, _settings(project)])
+def _whole(suite: Suite, project: Project, invocation: InvocationJournal, *, graded: bool) -> WholeRun | None:
+    """Return what the journal of a shard says of the run that it is a part of; None for a whole run."""
+    part = suite.part
+    if part is None:
+        return None
+    config = msgspec.structs.replace(
+        suite.file.config, executor_options={}, mcp_servers={}
+    )  # they may hold secrets
+    return WholeRun(
+        shard=part.shard,
+        suite=path_in(project.directory, suite.path),
+        digest=_digest(part.digest, project, graded=graded),
+        tasks=len(part.tasks),
+        places=list(part.places),
+        selection=part.selection,
+        trigger_tests=part.trigger_tests is not None,
+        config=config,
+        metrics=suite.file.metrics,
+        capabilities=suite.capabilities,
+        warnings=list(suite.warnings),
+        planned=[
+            PlannedSuite(path=path_in(project.directory, path), model=model)
+            for path, model in invocation.planned
+        ],
+    )
+
+
+def _digest(suite: str, project: Project, *, graded: bool) -> str:
+    digest = _hashed([suite, _settings(project)])
     return digest if graded else f"{digest}{UNGRADED}"
 
 
@@ -299,7 +330,9 @@ def _options(suite: Suite, project: Project) -> dict[str, Any]:
         "the judge (--judge-model, --judge)": config.judge_model,
         "the number of trials (--trials)": config.trials_per_task,
         "the time limit (--timeout)": config.timeout_seconds,
-        "the choice of tasks or items (--task, --tags, -k)": _hashed([task.id for task in suite.tasks]),
+        "the choice of tasks or items (--task, --tags, -k, --shard)": _hashed(
+            [task.id for task in suite.tasks]
+        ),
         "the fixtures directory (--context-dir)": path_text(suite.fixtures),
         "the comparison with no skills (--baseline)": suite.file.baseline,
         "whether skills can be seen (--no-skills)": suite.skills_off,

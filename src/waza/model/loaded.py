@@ -9,7 +9,7 @@ import msgspec
 
 from waza.model.base import CountOrOff, Keys, NonBlank, NonNegative
 from waza.model.capabilities import Capabilities
-from waza.model.selection import Selection
+from waza.model.selection import Selection, Shard
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.model.task import Task
@@ -266,13 +266,27 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         return keys if keys is not None and keys.enabled and keys.provider else None
 
 
+class SuitePart(msgspec.Struct, frozen=True, kw_only=True):
+    """What the suite of a shard is a part of: `tasks`, `digest`, `selection` and `trigger_tests` are those of the whole.
+
+    `places` are those of the tasks of the shard among all tasks, counted from 0.
+    """
+
+    shard: Shard
+    digest: str
+    tasks: tuple[Task, ...]
+    places: tuple[int, ...]
+    selection: Selection | None
+    trigger_tests: TriggerTests | None
+
+
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """A suite, ready to be planned: no key of it is unread, and every grader is built.
 
     `capabilities` are those of its executor. `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
     everything that may change a verdict, but for the model. `trigger_target` is the skill that the trigger tests are about,
     where it was found. `filtered`: options chose among its tasks; `selection` says which part they left, None for all.
-    `packs` are the names of the packs whose tasks are in the place of its own.
+    `packs` are the names of the packs whose tasks are in the place of its own. `part`: this is one shard of the suite.
     """
 
     path: Path
@@ -292,6 +306,12 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     filtered: bool = False
     selection: Selection | None = None
     packs: tuple[str, ...] = ()
+    part: SuitePart | None = None
+
+    @property
+    def all_tasks(self) -> tuple[Task, ...]:
+        """The selected tasks of all shards."""
+        return self.part.tasks if self.part else self.tasks
 
     @property
     def name(self) -> str:

@@ -535,7 +535,8 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
     warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),
     the job that started the run (`ci`: `name`, `job`, `url`), and, where options chose among the tasks, which part of the
-    suite was run (`selection`: `filters`, `selected`, `of`), and what trials were graded
+    suite was run (`selection`: `filters`, `selected`, `of`, and `shard` for one of several parts of a run), the `shards` that a
+    run was merged from (`number`, `eval_id`, `timestamp`, `tasks`), and what trials were graded
     from that ran elsewhere (`transcripts`). With `--recommend` also the `recommendation`, with `--suggest` what a model says to
     change (`suggestion_report`, in Markdown)."""
     is_baseline: bool = False

@@ -60,7 +60,13 @@ from waza.results.verdict import RunVerdict
 _LONGEST_TITLE = 160
 _MOST_OPEN = 20  # failed tasks; more would bury the list of all
 _MOST_GRADERS = 100  # to choose from
-_LINE_TONES = {"passed": "pass", "not graded": "partial", NO_SUITE: "partial", LEFT_OUT: "partial"}
+_LINE_TONES = {
+    "passed": "pass",
+    "not graded": "partial",
+    "not decided": "partial",
+    NO_SUITE: "partial",
+    LEFT_OUT: "partial",
+}
 _ALWAYS_SHOWN = ("passed", "failed", "error")
 
 

@@ -24,7 +24,7 @@ from waza.results.figures import task_status
 from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
 from waza.results.invocation import suite_name
 from waza.results.noise import ACCEPTED, FalseAlarm, arm_of, false_alarm, pools_of_pair
-from waza.results.selection import describe_selection, is_same_part
+from waza.results.selection import describe_selection, is_same_part, shard_of
 from waza.results.verdict import RunVerdict, is_same_run, verdict_of
 
 Treatment = Literal["allow", "warn", "fail"]
@@ -266,7 +266,13 @@ def _not_run(before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]) 
 
 
 def _parts(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
-    """Yield which of the files is of a part of its suite, unless both are of the same part."""
+    """Yield which of the files is a shard, or of a part of its suite, unless both are of the same part."""
+    shards = (("baseline", shard_of(baseline)), ("current", shard_of(current)))
+    yield from (
+        f"{name}: it is shard {one} of a run; merge all shards first: waza merge"
+        for name, one in shards
+        if one
+    )
     if is_same_part(baseline, current):
         return
     for name, result in (("baseline", baseline), ("current", current)):

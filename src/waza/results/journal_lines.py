@@ -30,8 +30,10 @@ from waza.model.observation import Usage
 from waza.model.origin import CiJob, GitState
 from waza.model.pass_rule import ALL, PassRule
 from waza.model.recording import TranscriptRecord
+from waza.model.requirement import RecordedRequirement
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.selection import Selection
+from waza.model.shard import WholeRun
 from waza.model.trial import Arm
 
 JOURNAL, RESULTS = "journal.ndjson", "results.json"
@@ -48,6 +50,7 @@ class PlannedTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     group: str = ""
     golden: bool = False
     tags: list[str] = []
+    requirements: list[RecordedRequirement] = []
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +60,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     are those parts of the digest that options of the command can change, to say which did. `commits` are those that
     the run is pinned to, by what names them. `git` and `ci` say where the suite comes from,
     `selection` which of its tasks were chosen, None for all, and `packs` whose tasks were run in their place. `transcripts` are what its trials are graded from, if these ran
-    elsewhere: no agent can be run for them. `name`, `skill` and `executor` are those of the suite.
+    elsewhere: no agent can be run for them. `name`, `skill` and `executor` are those of the suite. `whole`: the run is a shard of this one.
     """
 
     id: str
@@ -81,6 +84,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     trials: int = 0
     pass_rule: PassRule = ALL
     tasks: list[PlannedTask] = []
+    whole: WholeRun | None = None
 
     def without_tasks(self) -> RunHeader:
         """Return what most readers need: there may be thousands of tasks, in each of thousands of runs."""
@@ -238,6 +242,14 @@ def find_run_directory(runs: Path, run_id: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._-]+", run_id) or not (runs / run_id / JOURNAL).is_file():
         raise UsageError(f"there is no run {run_id!r} in {runs}; leave the id out to take the newest one")
     return runs / run_id
+
+
+def path_in(directory: Path, path: Path) -> str:
+    """Return a path relative to the directory of a project, so that it is the same wherever that is checked out."""
+    try:
+        return path_text(Path(os.path.relpath(path, directory))).replace(os.sep, "/")
+    except ValueError:  # another drive
+        return path_text(path)
 
 
 def path_text(path: Path) -> str:

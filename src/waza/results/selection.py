@@ -6,7 +6,7 @@ import msgspec
 
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
-from waza.model.selection import Selection
+from waza.model.selection import Selection, Shard
 
 SELECTION = "selection"  # the key in the metadata of results
 
@@ -17,6 +17,12 @@ def read_selection(head: SuiteResult) -> Selection | None:
         return msgspec.convert(head.metadata.get(SELECTION), Selection | None)
     except msgspec.ValidationError:
         return None
+
+
+def shard_of(head: SuiteResult) -> Shard | None:
+    """Return which shard of a run these results are of; None for those of a whole run."""
+    found = read_selection(head)
+    return found.shard if found else None
 
 
 def selected_by(head: SuiteResult) -> str:

@@ -24,8 +24,10 @@ from waza.results.ending import (
     run_status,
     tasks_planned,
 )
+from waza.results.selection import shard_of
 
 UNGRADED = "not graded (--skip-graders)"
+OF_A_SHARD = "is a part of a run; `waza merge` makes the whole of all shards, and decides"
 _ALWAYS = "trigger_accuracy"  # gates without being asked to
 _WITHOUT_DATA = "gates_without_data"  # the key in the metadata of results
 
@@ -41,35 +43,47 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ungraded(self) -> bool:
         """Whether nothing is against passing but that nobody graded what ran, as was asked for, or that nothing ran."""
-        return bool(self.reasons) and all(
-            reason.endswith((UNGRADED, WITHOUT_SUITE, LEFT_OUT)) for reason in self.reasons
-        )
+        return _all_end(self.reasons, *_NOT_GRADED)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nothing is against passing but that only a shard of the whole was run."""
+        return not self.ungraded and _all_end(self.reasons, *_NOT_GRADED, OF_A_SHARD)
 
     @property
     def word(self) -> str:
-        """The verdict for people: passed, failed or not graded."""
+        """The verdict for people: passed, failed, not graded, or not decided."""
+        if self.undecided:
+            return "not decided"
         return "passed" if self.passed else "not graded" if self.ungraded else "failed"
 
     @property
     def status(self) -> str:
-        """The verdict as the status of a task: passed, failed, or skipped where nothing was graded."""
-        return "passed" if self.passed else "skipped" if self.ungraded else "failed"
+        """The verdict as the status of a task: passed, failed, or skipped where nothing was graded or decided."""
+        return "passed" if self.passed else "skipped" if self.acceptable else "failed"
 
     @property
     def mark(self) -> str:
         """Its sign, as documents show it."""
-        return "✅" if self.passed else "⚠" if self.ungraded else "❌"
+        return "✅" if self.passed else "⚠" if self.acceptable else "❌"
 
     @property
     def acceptable(self) -> bool:
         """Whether the program that reached it ends with 0."""
-        return self.passed or self.ungraded
+        return self.passed or self.ungraded or self.undecided
 
     @classmethod
     def of(cls, reasons: Iterable[str]) -> RunVerdict:
         """Return the verdict with these reasons against passing; without any it has passed."""
         found = tuple(reasons)
         return cls(passed=not found, reasons=found)
+
+
+_NOT_GRADED = (UNGRADED, WITHOUT_SUITE, LEFT_OUT)
+
+
+def _all_end(reasons: Sequence[str], *endings: str) -> bool:
+    return bool(reasons) and all(reason.endswith(endings) for reason in reasons)
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +128,8 @@ def judge(head: SuiteResult, *, missing_trials: int = 0, graded: bool = True) ->
 
     `missing_trials` were planned and did not run; what was not `graded` has not passed. A run with a baseline
     passes when its success rate is higher than without skills; any other when no task failed or errored.
-    In either case every gate must pass, and the run must have come to its end.
+    In either case every gate must pass, and the run must have come to its end. A shard never passes: its gates are
+    decided with those of the others.
     """
     return RunVerdict.of([*_reasons(head, missing_trials), *(() if graded else (UNGRADED,))])
 
@@ -202,8 +217,10 @@ def without_data(head: SuiteResult, names: Sequence[str]) -> SuiteResult:
 def gates(head: SuiteResult) -> Iterator[Gate]:
     """Yield the gates of a run: its gating metrics and, with a baseline, that the skills make it better.
 
-    One without data has not passed.
+    One without data has not passed. A shard has none: they are of the whole.
     """
+    if shard_of(head) is not None:
+        return
     for name, metric in sorted(head.metrics.items()):
         if name == _ALWAYS or metric.details.get("gate") is True:
             bound = f"{decimal(metric.value)}, at least {decimal(metric.threshold)} is required"
@@ -289,13 +306,16 @@ def tasks_reason(head: SuiteResult) -> str:
 
 
 def _reasons(head: SuiteResult, missing_trials: int) -> Iterator[str]:
+    shard = shard_of(head)
     if not came_to_its_end(head):
         missing = f": {pluralize(missing_trials, 'trial')} did not run" if missing_trials else ""
         yield f"the run did not come to its end ({run_status(head)}){missing}"
-    elif not (head.summary.total_tests or head.summary.skipped or head.trigger_metrics):
+    elif shard is None and not (head.summary.total_tests or head.summary.skipped or head.trigger_metrics):
         yield "nothing was measured: no task and no trigger test ran"
     failed = [reason_of(gate) for gate in gates(head) if not gate.passed]
     # With a baseline, tasks that fail alone keep no run from passing.
-    if (tasks := tasks_reason(head)) and (failed or head.baseline_outcome is None):
+    if (tasks := tasks_reason(head)) and (failed or shard or head.baseline_outcome is None):
         yield tasks
     yield from failed
+    if shard is not None:
+        yield f"shard {shard} {OF_A_SHARD}"

@@ -61,7 +61,7 @@ class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
     blob_path: str
     """The name in the store."""
     verdict: str = ""
-    """`passed`, `failed` or `not graded`; empty: another program stored it, and nothing is known."""
+    """`passed`, `failed`, `not graded` or `not decided`; empty: another program stored it, and nothing is known."""
     size: int = 0
     """The size of the results file in bytes."""
 

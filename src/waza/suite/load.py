@@ -41,6 +41,7 @@ from waza.suite.project import project_skills
 from waza.suite.read import UnknownKeyRule, at, read_document
 from waza.suite.select import describe_filters, select_tasks
 from waza.suite.servers import check_servers
+from waza.suite.shard import take_shard
 from waza.suite.target import find_target, find_task_target, forget_targets, with_target_name
 from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled_tasks
 from waza.suite.templates import fill_graders
@@ -63,7 +64,9 @@ def load(path: Path, request: LoadOptions | None = None) -> Suite:
     suite = msgspec.structs.replace(
         suite, warnings=tuple(problems), tasks=tuple(with_digest(task) for task in suite.tasks)
     )
-    return msgspec.structs.replace(suite, digest=suite_digest(suite))
+    suite = msgspec.structs.replace(suite, digest=suite_digest(suite))
+    shard = loading.request.shard
+    return take_shard(suite, shard) if shard else suite
 
 
 def examine(path: Path, request: LoadOptions) -> tuple[Suite, Loading]:

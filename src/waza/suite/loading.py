@@ -15,6 +15,7 @@ from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.mock import MockScript
+from waza.model.shard import ShardRequest
 from waza.model.suite import SuiteFile
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
@@ -49,7 +50,7 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     `skill_dir` is the directory of the skill that the suite was found by. `elsewhere`: the sessions of the agent ran
     elsewhere and are only graded, so that the executor need do no more than judge. `packs`: their tasks are run by the
     agent of the suite, in the place of its own tasks (see `waza.suite.packs`), with `without_graders` also in the place of
-    its own graders.
+    its own graders. `shard`: of the tasks that are chosen only those of this shard are run.
     """
 
     executor: str = ""
@@ -71,6 +72,7 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     skill: str = ""
     without_graders: bool = False
     packs: tuple[PackTasks, ...] = ()
+    shard: ShardRequest | None = None
 
 
 class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
