@@ -104,6 +104,10 @@ PROOFS: dict[str, tuple[str, ...]] = {
         "test_experiment.py::test_results_of_earlier_runs_are_never_admitted",
         "test_experiment.py::test_trials_without_a_verdict_are_not_admitted",
     ),
+    "calibration is apart, asks a judge, and only with consent": (
+        "test_calibrate.py::test_nobody_is_asked_without_consent",
+        "test_calibrate.py::test_simulated_judges_are_corrected_to_the_truth",
+    ),
     "sequences of faults are steps that the suite has written, and reach no real dependency": (
         "test_fault_sequences.py::test_each_call_takes_one_step_and_each_trial_begins_again",
         "copilot/test_mocks.py::test_sequences_answer_once_a_step_and_again_for_every_trial",

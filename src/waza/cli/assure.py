@@ -24,7 +24,7 @@ Exit codes: 0 all cases hold, 1 a case does not hold or was not judged, 2 bad us
 in the suite or the cases.
 """
 _CASES = "cases"
-_ELSEWHERE: dict[str, str] = {}
+_ELSEWHERE: dict[str, str] = {"calibrate": "waza.cli.assure_calibrate"}
 """Subcommands with a file of their own, and its module."""
 
 

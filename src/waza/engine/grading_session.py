@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -28,13 +28,19 @@ class GradingSession:
     """The helpers of graders while recorded sessions are graded. A context: the judge is started, and stopped.
 
     RunError: the judge cannot be had. `agent_model` is also that of judges where the suite names none. `fault` is what the
-    executor broke with when it was stopped.
+    executor broke with when it was stopped. `listen` takes all events.
     """
 
     def __init__(
-        self, suite: Suite, agent_model: str, project: Project, tracing: Tracing | None = None
+        self,
+        suite: Suite,
+        agent_model: str,
+        project: Project,
+        tracing: Tracing | None = None,
+        listen: Callable[[RunEvent], None] | None = None,
     ) -> None:
         self.suite = suite
+        self._listen = listen
         # Only judges are asked here: an executor without one, or without a grader that asks, is not even made.
         self.executor: Executor | None = None
         if suite.capabilities.judge and any(
@@ -83,6 +89,8 @@ class GradingSession:
         """Report an event, where somebody wants to know."""
         if self.tracer is not None:
             self.tracer.handle(event)
+        if self._listen is not None:
+            self._listen(event)
 
     def watch(self, trial: Trial) -> AttemptWatch | None:
         """Return what reports the grading of a trial, or None if nobody wants to know."""

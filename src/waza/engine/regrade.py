@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from waza.engine.trial import grade_observation, grading_error, render_attempt, 
 from waza.errors import RunError, UsageError
 from waza.kit import stats
 from waza.model.event import (
+    RunEvent,
     RunFinished,
     RunStarted,
     TaskFinished,
@@ -68,6 +69,7 @@ async def regrade(
     workspace: Path | None,
     only: str = "",
     tracing: Tracing | None = None,
+    listen: Callable[[RunEvent], None] | None = None,
 ) -> RegradeResult:
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
@@ -75,7 +77,7 @@ async def regrade(
     reach no verdict. A trial that broke before it was
     graded stays an error without verdicts; one whose graders broke is graded again. Checkpoints keep their
     verdicts: what was seen at them is gone. Raises UsageError when there is nothing to grade, RunError when
-    the judge cannot be had. `tracing` follows what happens.
+    the judge cannot be had. `tracing` follows what happens, and `listen` takes its events.
     """
     known = {task.test_id: task for task in recorded.tasks if task.runs or task.status != "skipped"}
     if only and (only not in known or only not in {task.id for task in suite.tasks}):
@@ -87,7 +89,7 @@ async def regrade(
     suite = as_elsewhere(suite) if records else suite
     # A judge is asked by the executor of the suite, which need not know the model of an agent that ran elsewhere.
     model = next(iter(suite.models), "") if records else recorded.config.model_id
-    session = GradingSession(suite, model, project, tracing)
+    session = GradingSession(suite, model, project, tracing, listen)
     session.emit(_started(suite, recorded))
     try:
         async with session:

@@ -13,6 +13,7 @@ from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
 WINNER = "set_pairwise_winner"
+NO_WINNER = "the judge named no winner"
 
 _MAGNITUDES = ("much-better", "slightly-better", "equal")
 _TOOL = Tool(
@@ -86,7 +87,7 @@ async def _ask(
     )
     calls = [call.args for call in answer.calls if call.name == WINNER]
     if not calls:
-        return PairwiseAnswer(winner="tie", magnitude="equal", reasoning="the judge named no winner")
+        return PairwiseAnswer(winner="tie", magnitude="equal", reasoning=NO_WINNER)
     return _read(calls[-1], order, answer.error)
 
 

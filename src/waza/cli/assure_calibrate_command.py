@@ -1,0 +1,146 @@
+"""What `waza assure calibrate` does with its options."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from waza.author.assure.ask_again import ask_again
+from waza.author.assure.calibrate import calibrate
+from waza.author.assure.calibrate_text import calibration_lines
+from waza.author.assure.calibration import Calibration
+from waza.author.assure.labels import Labels, find_labelled_results, read_labels
+from waza.author.assure.plan_calibration import CalibrationPlan, make_plan
+from waza.cli.choose_suites import choose_suite
+from waza.cli.open_project import open_project
+from waza.cli.questions import can_ask, confirm
+from waza.cli.reject_document import refuse_document
+from waza.cli.streams import output_width, print_json, print_line, print_notice
+from waza.cli.utf8 import require_utf8
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.kit.text import pluralize
+from waza.model.loaded import Project, Suite
+from waza.model.result import SuiteResult
+from waza.problem import display_path
+from waza.results.read import load as load_results
+from waza.results.saved import find_results
+from waza.results.transcripts import read_transcript_records
+from waza.suite.load import load
+from waza.suite.loading import LoadOptions
+
+_STEPS = 10  # lines of progress
+
+
+class CalibrateArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza assure calibrate`, named as in `waza.cli.assure_calibrate`."""
+
+    target: str
+    labels: Path | None
+    results: str | None
+    graders: tuple[str, ...]
+    times: int
+    judge_model: str
+    executor: str
+    yes: bool
+    dry_run: bool
+    as_json: bool
+
+
+def run_calibrate(given: CalibrateArguments) -> int:
+    """Ask the judges, print the report, and return the exit code."""
+    if given.labels is None and given.results is None:
+        raise UsageError("name labels with --labels (`waza label` makes them), or a run with --results")
+    refuse_document(Path(given.target), "judges of suites are calibrated")
+    require_utf8("--judge-model", given.judge_model)
+    project = open_project()
+    labels = read_labels(given.labels) if given.labels else None
+    recorded = _load_results(given, labels, project)
+    suite = _load_suite(given, recorded, project)
+    plan = make_plan(suite, recorded, labels, given.graders)
+    _announce(given, suite, plan)
+    if given.dry_run:
+        return EXIT_OK
+    _ask_permission(given)
+    found = _calibrate(given, suite, recorded, plan, project)
+    if given.as_json:
+        print_json(msgspec.to_builtins(found))
+    else:
+        print_line("\n".join(calibration_lines(found, output_width())))
+    return EXIT_OK if found.complete else EXIT_FAILED
+
+
+def _load_results(given: CalibrateArguments, labels: Labels | None, project: Project) -> SuiteResult:
+    """Return the results whose answers are judged. Raises UsageError for those of another run than the labels'."""
+    if given.results is None and given.labels and labels:
+        path = find_labelled_results(given.labels, labels)
+        recorded, warnings = load_results(path)
+    else:
+        found = find_results(given.results, project.directory)
+        for note in found.notes:
+            print_notice(note)
+        recorded, warnings = found.only().load()
+    for warning in warnings:
+        print_notice(str(warning))
+    if labels and given.labels and labels.run != recorded.eval_id:
+        raise UsageError(
+            f"{display_path(given.labels)} has labels of {labels.run}, and the results are of {recorded.eval_id}; name those "
+            "of the same run with --results"
+        )
+    return recorded
+
+
+def _load_suite(given: CalibrateArguments, recorded: SuiteResult, project: Project) -> Suite:
+    chosen = choose_suite(given.target, project)
+    options = LoadOptions(
+        executor=given.executor,
+        judge_model=given.judge_model or project.keys.defaults.judgeModel,
+        skill_dir=chosen.skill_dir,
+        elsewhere=bool(read_transcript_records(recorded)),
+    )
+    suite = load(chosen.path, options)
+    for warning in suite.warnings:
+        print_notice(str(warning))
+    return suite
+
+
+def _announce(given: CalibrateArguments, suite: Suite, plan: CalibrationPlan) -> None:
+    """Say what is asked, of whom, and how much it is."""
+    config = suite.file.config
+    judge = config.judge_model or "its default model"
+    questions = pluralize(plan.questions * given.times, "question")
+    tokens = f"{plan.tokens * given.times:,} tokens{' by an estimate' if plan.estimated else ''}"
+    text = (
+        f"{questions} to the judge of {config.executor} ({judge}): {pluralize(len(plan.answers), 'answer')}, {given.times} "
+        f"times each; {tokens}, without the answers of the judge"
+    )
+    if given.dry_run:
+        print_line(f"{text}; nobody was asked")
+    else:
+        print_notice(text)
+
+
+def _ask_permission(given: CalibrateArguments) -> None:
+    if given.yes:
+        return
+    if not can_ask():
+        raise UsageError("nobody was asked; --yes asks the judges without a question to you")
+    if not confirm("Ask the judges?"):
+        raise UsageError("nobody was asked")
+
+
+def _calibrate(
+    given: CalibrateArguments, suite: Suite, recorded: SuiteResult, plan: CalibrationPlan, project: Project
+) -> Calibration:
+    total = len(plan.answers) * given.times
+    done = 0
+
+    def report() -> None:
+        nonlocal done
+        done += 1
+        if done * _STEPS // total > (done - 1) * _STEPS // total and done < total:
+            print_notice(f"asked {done} of {total} times")
+
+    replies, warnings = asyncio.run(ask_again(suite, recorded, plan.answers, given.times, project, report))
+    return calibrate(suite, recorded, plan, replies, given.times, warnings)
