@@ -27,6 +27,7 @@ from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.policy import GatePolicy
+from waza.model.references import References
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
@@ -98,6 +99,15 @@ FORMATS: Sequence[tuple[str, str, str, Mapping[type, str]]] = (
         "Gate policy",
         "The keys of a policy file of `waza gate --policy FILE`. [Gates](../gates.md#policies) explains them.",
         {GatePolicy: ""},
+    ),
+    (
+        "references.md",
+        "Reference cases",
+        (
+            "The keys of a file of reference cases, `waza assure EVAL --references FILE`. "
+            "[Assuring graders](../assurance.md) explains them."
+        ),
+        {References: ""},
     ),
     (
         "results.md",

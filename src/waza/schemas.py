@@ -15,6 +15,7 @@ from waza.kit.decode import fields_of
 from waza.kit.field_docs import field_docs, structs_in
 from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.policy import GatePolicy
+from waza.model.references import References
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
@@ -28,6 +29,7 @@ KINDS = (
     "config",
     "results",
     "policy",
+    "references",
     "snapshot",
     "evidence",
     "wgp-request",
@@ -43,6 +45,7 @@ _ROOTS: dict[str, type] = {
     "snapshot": SnapshotFileFormat,
     "evidence": Seal,
     "policy": GatePolicy,
+    "references": References,
     "wgp-request": Request,
     "wgp-response": Response,
 }
@@ -55,6 +58,7 @@ _TITLES = {
     "snapshot": "waza snapshot of a trial",
     "evidence": "waza seal of a directory of evidence (evidence.json)",
     "policy": "policy of waza gate",
+    "references": "reference cases of waza assure",
     "wgp-request": "WGP/1 request, from waza to a grader",
     "wgp-response": "WGP/1 response, from a grader to waza",
 }
@@ -73,7 +77,7 @@ def schema_of(kind: str) -> dict[str, Any]:
     _describe(_ROOTS[kind], definitions)
     if kind in ("suite", "task"):
         _add_graders(definitions)
-    if kind in ("suite", "task", "trigger-tests", "config", "policy"):
+    if kind in ("suite", "task", "trigger-tests", "config", "policy", "references"):
         for definition in definitions.values():
             _as_yaml_has_it(definition)
     _drop_unused(schema)

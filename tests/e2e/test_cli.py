@@ -168,11 +168,11 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
         ("compare a.json b.json -f xml", "'table', 'json'"),
         (
             "schema",
-            "Choose from: suite, task, trigger-tests, config, results, policy, snapshot, evidence, wgp-request, wgp-response; see `waza schema --help`",
+            "Choose from: suite, task, trigger-tests, config, results, policy, references, snapshot, evidence, wgp-request, wgp-response; see `waza schema --help`",
         ),
         (
             "schema tsk",
-            "'suite', 'task', 'trigger-tests', 'config', 'results', 'policy', 'snapshot', 'evidence', 'wgp-request', 'wgp-response'",
+            "'suite', 'task', 'trigger-tests', 'config', 'results', 'policy', 'references', 'snapshot', 'evidence', 'wgp-request', 'wgp-response'",
         ),
     ],
 )

@@ -39,6 +39,10 @@ PROOFS: dict[str, tuple[str, ...]] = {
     "evidence can be checked elsewhere": (
         "test_evidence.py::test_digests_are_those_of_canonical_json_and_can_be_computed_elsewhere",
     ),
+    "graders are held against answers that people know, without an agent or a network": (
+        "test_assure.py::test_cases_that_hold",
+        "test_assure.py::test_everything_that_graders_look_at_can_be_in_a_case",
+    ),
     "comparisons can be controlled": ("test_experiment.py::test_a_changed_plan_is_refused_with_the_place",),
     # --- suite, task, trial and attempt ---
     "a suite chooses task files, settings and graders": ("test_a_suite_chooses_and_a_task_asks",),
@@ -99,6 +103,9 @@ PROOFS: dict[str, tuple[str, ...]] = {
         "test_replay.py::test_a_changed_snapshot_is_refused_with_the_place",
     ),
     "a snapshot is no history of attempts": ("test_evidence.py::test_retries_are_not_preserved_and_the_manifest_says_so",),
+    "that all of finitely many cases hold says nothing about other answers, and approves no release": (
+        "test_assure.py::test_what_cases_do_not_show",
+    ),
     "a gate compares results, whatever they are of": ("test_gate.py::test_runs_of_our_own",),
     "an experiment admits what was collected for it, and no earlier results": (
         "test_experiment.py::test_results_of_earlier_runs_are_never_admitted",

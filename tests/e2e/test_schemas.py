@@ -79,8 +79,9 @@ def test_there_are_examples():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(EXAMPLES)))
 def test_every_example_is_accepted(path: Path):
     value = plain(path.read_bytes())
+    keys = {"tasks": "suite", "tasks_from": "suite", "cases": "references"}
     kind = (
-        "config" if path.name == ".waza.yaml" else "suite" if {"tasks", "tasks_from"} & set(value) else "task"
+        "config" if path.name == ".waza.yaml" else next((keys[key] for key in value if key in keys), "task")
     )
     assert complaints(kind, value) == []
 
@@ -107,12 +108,20 @@ checkpoints: [{after_turn: 1, graders: [{type: code, name: c, config: {assertion
 mock: {turns: [{output: 3, tool_calls: [{name: t, args: {a: null}}]}], judge: {g: [{pass: ok}]}}
 """
 POLICY = "{limits: [{metric: score, tag: 7, max_drop: 0.1}], require: significant, alpha: 0.01}"
+REFERENCES = "cases: [{id: 1, task: 2, expect: fail, reason: null, turns: [{output: 3}], grader: g}]"
 CONFIG = "paths: {results: out}\ndefaults: {parallel: true, workers: 2}\ncache: {enabled: true}\n"
 
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("suite", SUITE), ("task", TASK), ("config", CONFIG), ("config", "{}"), ("policy", POLICY)],
+    [
+        ("suite", SUITE),
+        ("task", TASK),
+        ("config", CONFIG),
+        ("config", "{}"),
+        ("policy", POLICY),
+        ("references", REFERENCES),
+    ],
 )
 def test_what_the_program_reads_the_schema_accepts(kind: str, text: str):
     assert complaints(kind, plain(text)) == []

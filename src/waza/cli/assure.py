@@ -23,7 +23,6 @@ Examples:
 Exit codes: 0 all cases hold, 1 a case does not hold or was not judged, 2 bad usage, or mistakes
 in the suite or the cases.
 """
-_CASES = "cases"
 _ELSEWHERE: dict[str, str] = {"calibrate": "waza.cli.assure_calibrate"}
 """Subcommands with a file of their own, and its module."""
 
@@ -31,11 +30,13 @@ _ELSEWHERE: dict[str, str] = {"calibrate": "waza.cli.assure_calibrate"}
 class AssureCommands(click.Group):
     """The group `assure`; any other word is a suite, as in `waza assure eval.yaml --references cases.yaml`."""
 
+    default_command = "cases"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; put `cases` in front of what is no command."""
         first = args[0] if args else ""
         known = first in ("--help", "-h") or first in self.list_commands(ctx)
-        return super().parse_args(ctx, args if known else [_CASES, *args])
+        return super().parse_args(ctx, args if known else [self.default_command, *args])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in their order."""
@@ -60,7 +61,7 @@ def command() -> None:
     """
 
 
-@command.command(_CASES, epilog=EPILOG)
+@command.command(epilog=EPILOG)
 @click.argument("target", shell_complete=complete_targets, metavar="EVAL.YAML|SKILL")
 @click.option(
     "--references", type=PATH, required=True, metavar="FILE", help="The reference cases, a YAML file."

@@ -19,6 +19,8 @@ _NEAR = 0.75  # how similar a name is to that of a command which was probably me
 class NewCommands(click.Group):
     """The group `new`; any other word is the name of a new skill, as in `waza new greeter`."""
 
+    default_command = "skill"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; put `skill` in front of what is no command. Raises UsageError for what may be a misspelt one."""
         from waza.kit.names import nearest_name
@@ -32,7 +34,7 @@ class NewCommands(click.Group):
                 f"did you mean `waza new {meant}`? For a skill of the name {first!r}: waza new skill {first}",
                 ctx,
             )
-        return super().parse_args(ctx, ["skill", *args])
+        return super().parse_args(ctx, [self.default_command, *args])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in their order."""

@@ -36,15 +36,21 @@ def normalize_words(root: click.Group, words: Sequence[str]) -> list[str]:
 
 
 def _command(root: click.Group, words: Sequence[str]) -> tuple[click.Command, int]:
-    """Return the command that is called, and where its own words begin."""
+    """Return the command that is called, and where its own words begin.
+
+    A group with a `default_command` calls that one where the word behind it names no other.
+    """
     command: click.Command = root
     for number, word in enumerate(words):
         if not isinstance(command, click.Group):
             return command, number
-        if not word.startswith("-"):
-            inner = command.get_command(click.Context(command), word)
+        default = getattr(command, "default_command", "")
+        if default or not word.startswith("-"):
+            context = click.Context(command)
+            inner = command.get_command(context, word)
             if inner is None:
-                return command, len(words)
+                meant = command.get_command(context, default)
+                return (meant, number) if meant else (command, len(words))
             command = inner
     return command, len(words)
 

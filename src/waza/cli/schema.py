@@ -13,6 +13,7 @@ KINDS = (
     "config",
     "results",
     "policy",
+    "references",
     "snapshot",
     "evidence",
     "wgp-request",

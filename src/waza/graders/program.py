@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -21,7 +21,7 @@ from waza.kit.process import FinishedProcess
 from waza.kit.template import has_references
 from waza.model.base import NonBlank, SecondsOrOff
 from waza.model.observation import Observation
-from waza.model.verdict import Helpers, Verdict
+from waza.model.verdict import NO_VERDICT, Helpers, Verdict
 
 _KEPT_BYTES = 1024 * 1024  # of each of stdout and stderr, for the details
 # Bytecode that a Python program leaves beside itself would change the digest of its module.
@@ -148,7 +148,7 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
         if is_outside(finished.cause):
             raise GraderError(finished.start_error) from finished.cause
         stdout, stderr = _text(finished.stdout), _text(finished.stderr)
-        details = {
+        details: dict[str, Any] = {
             "command": self.command,
             "args": self.args,
             "stdout": stdout,
@@ -159,6 +159,8 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
             return Verdict(score=1.0, passed=True, feedback=stdout or "exit status 0", details=details)
         ending = _ending(finished, limit)
         feedback = f"{ending}: {stderr}" if stderr else ending
+        if finished.timed_out or finished.returncode is None:
+            details[NO_VERDICT] = True  # it did not start, or did not come to its end
         return Verdict.failed(feedback, **details, exit_error=ending)
 
 

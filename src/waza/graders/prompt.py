@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -17,7 +17,7 @@ from waza.model.agent import READING, JudgeAnswer, JudgeQuestion, JudgeToolCall,
 from waza.model.base import Effort, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.skill import canonical_tool
-from waza.model.verdict import Helpers, Verdict
+from waza.model.verdict import NO_VERDICT, Helpers, Verdict
 
 PASS, FAIL = "set_waza_grade_pass", "set_waza_grade_fail"
 
@@ -207,13 +207,14 @@ def _verdict(answer: JudgeAnswer, text: str) -> Verdict:
     passes = [_entry(call) for call in answer.calls if call.name == PASS]
     fails = [_entry(call) for call in answer.calls if call.name == FAIL]
     ignored = f"\n[its turn then broke, which is ignored: {answer.error}]" if answer.error else ""
-    details = {
+    details: dict[str, Any] = {
         "response": (answer.text or "(the judge wrote no text)") + ignored,
         "prompt": text,
         "passes": "; ".join(passes),
         "failures": "; ".join(fails),
     }
     if not passes and not fails:
+        details[NO_VERDICT] = True
         reply = f"; it said: {answer.text[:_SHOWN]}" if answer.text else ""
         return Verdict.failed(
             f"the judge gave no verdict: it called neither {PASS} nor {FAIL}{reply}", **details

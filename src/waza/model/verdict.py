@@ -11,6 +11,9 @@ import msgspec
 from waza.model.agent import Judge, JudgeAnswer, JudgeQuestion
 from waza.model.observation import Observation
 
+NO_VERDICT = "no_verdict"
+"""The key of `details` that is true where a failure is no verdict on the answer: a judge or a program did not give one."""
+
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """One grader's answer."""

@@ -65,14 +65,14 @@ def _run(
 ) -> list[CaseReport]:
     """Run the answers of cases, and return whether each case holds, in the same order."""
     by_id = {one.case.id: one for one in references}
-    found: dict[str, CaseReport] = {}
+    found = {one.case.id: judge_case(one, graders[one.task.id], None) for one in references}
 
     def see(run: ProbeRun, result: TrialResult) -> None:
         one = by_id[run.probe.name]
         found[one.case.id] = judge_case(one, graders[one.task.id], result)
 
     run_probes(suite, [_probe(one, graders[one.task.id]) for one in references], see, options)
-    return [found[one.case.id] for one in references]
+    return list(found.values())
 
 
 def _probe(one: JoinedCase, graders: Sequence[ProvableGrader]) -> ProbeRun:
@@ -88,7 +88,7 @@ def _is_in(asked: Collection[int], built: BuiltGrader) -> bool:
 def _what_it_shows(cases: Sequence[CaseReport]) -> Iterator[str]:
     """Yield what the cases show and what they do not, in sentences."""
     yield (
-        f"{pluralize(len(cases), 'case')} written by people for this suite: that a case holds shows what graders say of "
+        f"{pluralize(len(cases), 'case')} written for this suite: that a case holds shows what graders say of "
         "this one answer. It shows neither how often they err about other answers, nor anything about an agent."
     )
     if any(one.reason for one in cases):

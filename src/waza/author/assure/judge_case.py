@@ -12,12 +12,14 @@ from waza.author.assure.report import CaseReport, CaseVerdict, State
 from waza.author.prove.graders import ProvableGrader, asks_judge
 from waza.kit.text import list_first
 from waza.model.result import TrialResult, Validation
+from waza.model.verdict import NO_VERDICT
 from waza.report.words import one_line
 from waza.results.ending import CHECKPOINT_GRADING, GRADING
 
 _LONGEST = 200  # characters of what a grader says, in a sentence
 _NAMED = 3  # graders in a sentence
 _NO_SKILLS = "the case does not say which skills are invoked; add skills, [] for none"
+_NOT_RUN = "the answer was not run, since a hook of the suite failed before it"
 
 
 def why_not_asked(reference: JoinedCase, grader: ProvableGrader) -> str:
@@ -33,8 +35,10 @@ def why_not_asked(reference: JoinedCase, grader: ProvableGrader) -> str:
     return ""
 
 
-def judge_case(reference: JoinedCase, graders: Sequence[ProvableGrader], result: TrialResult) -> CaseReport:
-    """Return whether a case holds; `graders` are all of its task, `result` is that of its answer."""
+def judge_case(
+    reference: JoinedCase, graders: Sequence[ProvableGrader], result: TrialResult | None
+) -> CaseReport:
+    """Return whether a case holds; `graders` are all of its task, `result` is that of its answer, None: it was not run."""
     case, named = reference.case, reference.grader
     verdicts = [_verdict_of(reference, one, result) for one in graders]
     if named is not None:
@@ -56,7 +60,7 @@ def judge_case(reference: JoinedCase, graders: Sequence[ProvableGrader], result:
         file=reference.file,
         line=reference.line,
         column=reference.column,
-        prompt=result.prompt,
+        prompt=result.prompt if result else reference.task.prompt,
         answer=reference.script.turns or (),
         verdicts=tuple(verdicts),
     )
@@ -96,10 +100,12 @@ def _says(verdict: CaseVerdict) -> str:
     return one_line(verdict.feedback, _LONGEST)
 
 
-def _verdict_of(reference: JoinedCase, grader: ProvableGrader, result: TrialResult) -> CaseVerdict:
+def _verdict_of(reference: JoinedCase, grader: ProvableGrader, result: TrialResult | None) -> CaseVerdict:
     """Return what a grader says of an answer."""
-    found = _find(grader, result)
-    lack = why_not_asked(reference, grader) or _why_no_verdict(grader, found, result)
+    found = _find(grader, result) if result else None
+    lack = why_not_asked(reference, grader) or (
+        _why_no_verdict(grader, found, result) if result else _NOT_RUN
+    )
     return CaseVerdict(
         grader=grader.place.name,
         type=grader.place.type,
@@ -131,9 +137,8 @@ def _why_no_verdict(grader: ProvableGrader, found: Validation | None, result: Tr
         return ""
     if result.status == "error" and found.details.get("error") == found.feedback:
         return f"it broke: {found.feedback}"
-    if found.type == "prompt" and not (found.details.get("passes") or found.details.get("failures")):
-        return found.feedback  # the judge called neither of its tools, or was not asked
-    return ""
+    no_verdict = found.details.get(NO_VERDICT) is True or "not_asked" in found.details
+    return found.feedback if no_verdict else ""
 
 
 def _is_judged(grader: ProvableGrader) -> bool:
