@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -112,9 +113,22 @@ def test_recipes_keep_the_schemas_of_their_servers(tmp_path: Path):
 
 def test_recipes_are_all_checked_and_hold_no_mistake_of_shells():
     names = {path.name for path in RECIPES.iterdir()}
-    github = {"github-action.yml", "github-code-scanning.yml", "github-workflow.yml"}
-    assert names == {*github, "azure-pipelines.yml", "gitlab-ci.yml", "waza.sh"}
-    assert found_by("shellcheck", RECIPES / "waza.sh") == ""
+    github = {"github-action.yml", "github-code-scanning.yml", "github-shards.yml", "github-workflow.yml"}
+    scripts = {"slurm-shards.sh", "waza.sh"}
+    assert names == {*github, *scripts, "azure-pipelines.yml", "gitlab-ci.yml", "kubernetes-shards.yaml"}
+    for name in scripts:
+        assert found_by("shellcheck", RECIPES / name) == ""
+
+
+def test_the_jobs_of_kubernetes_keep_their_schema():
+    jobs = list(yaml.safe_load_all((RECIPES / "kubernetes-shards.yaml").read_text(encoding="utf-8")))
+    for job in jobs:
+        kubernetes_validate.validate(job, kubernetes_validate.latest_version(), strict=True)
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        assert found_by("shellcheck", "--shell=sh", "-", given=container["args"][0]) == ""
+    jobs[0]["spec"]["completion"] = 3
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(jobs[0], kubernetes_validate.latest_version(), strict=True)
 
 
 def test_recipes_and_page_name_the_version_of_this_waza():
@@ -125,7 +139,7 @@ def test_recipes_and_page_name_the_version_of_this_waza():
 
 
 def test_the_page_shows_the_recipes_as_they_are():
-    page = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
+    page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("ci.md", "shards.md"))
     shown = set(re.findall(r"^```(?:yaml|sh)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
     for path in RECIPES.iterdir():
         assert path.read_text(encoding="utf-8") in shown, path.name

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -182,3 +184,71 @@ def test_the_shell_script(repository: Path):
     (repository / "evals/greeter/tasks/Bob.yaml").write_text("id: [")
     assert shell(repository, suite, "out") == 1  # preflight
     assert shell(repository, suite) == 2  # no directory for reports
+
+
+def run_script(command: str, place: Path, results: Path, **variables: str) -> int:
+    """Run a command of a shard as its server does, with `/results` where the test has it."""
+    command = re.sub(r"(?<![\w.])/results", str(results), command)
+    path = f"{place.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    words = ["sh", "-c", command]
+    found = environment({**variables, "PATH": path})
+    return subprocess.run(words, cwd=place, env=found, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def machines(repository: Path) -> list[Path]:
+    """Three copies of a repository, in which one task fails."""
+    fail_a_task(repository)
+    places = [repository.parent / f"machine-{number}" for number in (1, 2, 3)]
+    for place in places:
+        shutil.copytree(repository, place)
+    return places
+
+
+def whole(file: Path) -> list[str]:
+    return [task["status"] for task in json.loads(file.read_text())["tasks"]]
+
+
+def test_the_matrix_of_github(repository: Path, tmp_path: Path):
+    jobs = read("github-shards.yml")["jobs"]
+    assert jobs["shard"]["strategy"]["matrix"]["shard"] == ["1", "2", "3"]
+    *_, run, upload = jobs["shard"]["steps"]
+    for number, place in enumerate(machines(repository), 1):
+        assert run_script(run["run"], place, tmp_path / "r", SHARD=f"{number}/3") in (0, 1)
+        shutil.copytree(place / upload["with"]["path"], tmp_path / f"job/shards/waza-shard-{number}")
+    assert upload["with"]["include-hidden-files"] == "true"
+    shutil.copytree(tmp_path / "bin", tmp_path / "job/bin")
+    (tmp_path / "job/here").mkdir()
+    (tmp_path / "job/shards").rename(tmp_path / "job/here/shards")
+    merge, summary = (step["run"] for step in jobs["merge"]["steps"] if step.get("name"))
+    assert run_script(merge, tmp_path / "job/here", tmp_path) == 1
+    assert (
+        run_script(summary, tmp_path / "job/here", tmp_path, GITHUB_STEP_SUMMARY=str(tmp_path / "s.md")) == 0
+    )
+    assert whole(tmp_path / "job/here/reports/results.json") == ["passed", "failed"]
+    assert "Bob" in (tmp_path / "s.md").read_text(encoding="utf-8")
+
+
+def test_the_indexed_job_of_kubernetes(repository: Path, tmp_path: Path):
+    text = (RECIPES / "kubernetes-shards.yaml").read_text(encoding="utf-8")
+    shards, merge = (
+        job["spec"]["template"]["spec"]["containers"][0]["args"][0] for job in yaml.safe_load_all(text)
+    )
+    for index, place in enumerate(machines(repository)):
+        assert run_script(shards, place, tmp_path / "results", JOB_COMPLETION_INDEX=str(index)) == 0
+    assert run_script(merge, repository, tmp_path / "results") == 1
+    assert whole(tmp_path / "results/results.json") == ["passed", "failed"]
+
+
+def test_the_array_of_slurm(repository: Path, tmp_path: Path):
+    fail_a_task(repository)
+    script = shlex.join(
+        ["sh", str(RECIPES / "slurm-shards.sh"), "evals/greeter/eval.yaml", str(tmp_path / "out")]
+    )
+    codes = [
+        run_script(script, repository, tmp_path, SLURM_ARRAY_TASK_ID=str(number), SLURM_ARRAY_TASK_COUNT="3")
+        for number in (1, 2, 3)
+    ]
+    assert sorted(codes) == [0, 0, 1]
+    assert not (repository / ".waza").exists()
+    assert run_script(f"waza merge {tmp_path}/out --output results.json", repository, tmp_path) == 1
+    assert whole(repository / "results.json") == ["passed", "failed"]

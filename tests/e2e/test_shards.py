@@ -255,3 +255,31 @@ def test_a_shard_is_no_baseline_and_no_candidate_of_a_gate(tmp_path: Path):
     ended = waza("gate", "--baseline=one.json", "--current=two.json", cwd=root)
     assert ended.code == 1
     assert "current: it is shard 1/2 of a run; merge all shards first" in ended.out + ended.err
+
+
+def test_a_shard_that_was_stopped_makes_a_whole_that_was_stopped(tmp_path: Path):
+    root = project(tmp_path / "whole", failing=(), trigger=False)
+    (root / "eval.yaml").write_text(
+        (root / "eval.yaml").read_text().replace("executor: mock", "executor: command\n  stop_after_errors: 1\n  executor_options: {command: 'no-such-program-x'}")
+        .replace("mock: {", "# mock: {")
+    )  # fmt: skip
+    for task in (root / "tasks").iterdir():
+        task.write_text("\n".join(line for line in task.read_text().splitlines() if "mock:" not in line))
+    shards = run_shards(root, 2)
+    merged = waza("merge", *shards, "-o", "all.json", cwd=tmp_path)
+    assert merged.code == 1, merged.err
+    found = load(tmp_path / "all.json")
+    assert found["metadata"]["run_status"] == "stopped"
+    assert "the run did not come to its end (stopped)" in found["metadata"]["verdict"]["reasons"][0]
+
+
+def test_a_killed_shard_names_the_call_that_goes_on_with_it(tmp_path: Path):
+    root = project(tmp_path / "whole")
+    waza("run", "eval.yaml", "--shard=2/2", "--tags=y", cwd=root)
+    journal = next(root.glob(".waza/runs/*/journal.ndjson"))
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:4]))
+    ended = waza("compare", journal.parent, journal.parent, cwd=root)
+    (command,) = set(re.findall(r"go on with it: (waza run [^;]+);", ended.err))
+    assert command.split()[3:] == ["--tags", "y", "--shard", "2/2", f"--resume={journal.parent.name}"]
+    assert waza(*command.split()[1:], cwd=root).err.count("is finished") == 0
+    assert load(journal.with_name("results.json"))["metadata"]["run_status"] == "complete"

@@ -65,7 +65,8 @@ class SavedRun(msgspec.Struct, frozen=True, kw_only=True):
                 f"{self.name} was cut off and has no results; go on with it: call `waza adversarial` as then, with "
                 f"--resume={run.id}"
             )
-        how = shlex.join(["waza", "run", run.suite, f"--resume={run.id}"])
+        chosen = run.selection.filters if run.selection else ()
+        how = " ".join([shlex.join(["waza", "run", run.suite]), *chosen, shlex.join([f"--resume={run.id}"])])
         return f"{self.name} was cut off and has no results; go on with it: {how}"
 
     def load(self) -> tuple[SuiteResult, list[Problem]]:
