@@ -52,7 +52,7 @@ def live_runs(catalogue: Catalogue) -> list[LiveRun]:
     for run in sorted_by_time([one for one in catalogue.runs() if one.state == "in progress"]):
         if run.saved.directory is not None:
             so_far, state = catalogue.journal(run.saved.directory), read_live_state(run.saved.directory)
-            tally = _Tally(state.trials if state else 0)
+            tally = _Tally(state)
             for entry in list(so_far.entries):
                 tally.add(entry)
             found.append(_make_live_run(run, so_far, tally, state))
@@ -66,15 +66,16 @@ def newest_run(catalogue: Catalogue) -> ListedRun | None:
 
 
 class _Tally:
-    """The figures of a run up to an entry of its journal. Each task has so many `trials`; 0: not known."""
+    """The figures of a run up to an entry of its journal; its state says when a task is complete, if there is one."""
 
-    def __init__(self, trials: int) -> None:
-        self._wanted = trials
+    def __init__(self, state: LiveState | None) -> None:
+        self._state = state
         self.trials: dict[tuple[Arm, str, int], TrialHead] = {}
-        self._finished = Counter[tuple[Arm, str]]()
+        self._by_task = dict[tuple[Arm, str], dict[int, TrialStatus]]()
+        self.completed_tasks = 0  # of the arm with skills
+        self.spared = 0  # trials that a rule left out
         self.statuses = Counter[TrialStatus]()
         self.tokens: int | None = None
-        self.completed_tasks = 0  # of the arm with skills
         self.part_began = ""  # when this part of the run began, if it is not the first one
         self.in_part: set[tuple[Arm, str, int]] = set()  # trials that finished in this part
 
@@ -87,17 +88,25 @@ class _Tally:
 
     def add_trial(self, arm: Arm, task: str, trial: TrialHead) -> None:
         before = self.trials.get((arm, task, trial.number))
-        if before is None:
-            self._finished[arm, task] += 1
-            self.completed_tasks += arm == "main" and self._finished[arm, task] == self._wanted
-        else:  # it broke, and was repeated
+        if before is not None:  # it broke, and was repeated
             self.statuses[before.status] -= 1
             if used := tokens_of(before.usage):
                 self.tokens = (self.tokens or 0) - used
         self.trials[arm, task, trial.number] = trial
+        if self._state:
+            self._note_completion(self._state, arm, task, trial)
         self.statuses[trial.status] += 1
         if used := tokens_of(trial.usage):
             self.tokens = (self.tokens or 0) + used
+
+    def _note_completion(self, state: LiveState, arm: Arm, task: str, trial: TrialHead) -> None:
+        statuses = self._by_task.setdefault((arm, task), {})
+        was_complete = bool(statuses) and not state.lacks(statuses)
+        spared = state.trials - len(statuses) if was_complete else 0
+        statuses[trial.number] = trial.status
+        complete = not state.lacks(statuses)
+        self.spared += (state.trials - len(statuses) if complete else 0) - spared
+        self.completed_tasks += arm == "main" and complete - was_complete
 
 
 def _make_live_run(run: ListedRun, so_far: RunSoFar, tally: _Tally, state: LiveState | None) -> LiveRun:
@@ -106,7 +115,7 @@ def _make_live_run(run: ListedRun, so_far: RunSoFar, tally: _Tally, state: LiveS
     first = so_far.header.started if so_far.header else ""
     started = read_moment(tally.part_began or first) or now
     elapsed = max(0.0, (now - started).total_seconds() * 1000)
-    total = state.total_trials if state else None
+    total = state.total_trials - tally.spared if state else None
     left = elapsed / len(tally.in_part) * (total - done) if total is not None and tally.in_part else None
     return LiveRun(
         run=summarize_run(run),
@@ -161,7 +170,7 @@ class Follower:
         self._clear()
 
     def _clear(self) -> None:
-        self._tally = _Tally(0)
+        self._tally = _Tally(None)
         self._names: dict[str, str] = {}
         self._time = datetime.now(UTC)  # about when the last entry was written
         self._at = 0  # entries that were looked at
@@ -182,7 +191,7 @@ class Follower:
         if self._seen > len(entries) + 1:
             self._seen = 0
         if not self._at and state:
-            self._tally = _Tally(state.trials)
+            self._tally = _Tally(state)
         if so_far.header:
             self._names = {task.id: task.name for task in so_far.header.tasks}
         if run.saved.results and not self._at:  # it ended before anybody looked
@@ -320,7 +329,7 @@ class Follower:
             message=message or UNSET,
             total_tasks=max(state.tasks.values(), default=0) if state else UNSET,
             completed_tasks=tally.completed_tasks if state else UNSET,
-            total_trials=state.total_trials if state else UNSET,
+            total_trials=state.total_trials - tally.spared if state else UNSET,
             completed_trials=len(tally.trials),
             pass_count=tally.statuses["passed"],
             fail_count=tally.statuses["failed"] + tally.statuses["error"],

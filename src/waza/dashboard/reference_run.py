@@ -46,7 +46,7 @@ def _task(task: TaskResult) -> ReferenceTask:
         transcript=first.transcript if first else [],
         session_digest=first.session_digest if first else None,
         responder=first.responder if first else None,
-        bootstrap_ci=interval_page(stats.bootstrap_ci if stats else None),
+        bootstrap_ci=interval_page(stats.score_interval if stats else None),
         is_significant=stats.is_significant if stats else None,
         runs=trials,
     )

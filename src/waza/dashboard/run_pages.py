@@ -29,9 +29,10 @@ from waza.dashboard.summaries import matches, sort_known, summarize_run, usage_b
 from waza.model.observation import add_usage, tokens_of
 from waza.model.origin import CiJob
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult
+from waza.model.stop_when import describe_stop
 from waza.model.trial import Arm
 from waza.report.requirements import NOTE, count_requirements, requirement_lines
-from waza.report.rows import TaskRow, TrialSummary
+from waza.report.rows import TaskRow, TrialSummary, most_trials
 from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
@@ -143,7 +144,7 @@ def _view(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunView:
     """Return the view of a run; only one with a baseline needs its tasks as a whole."""
     if run.saved.results is not None and head.baseline_outcome is not None:
         return RunView.of(open_results(run.saved.results)[0], run.id)
-    rows = [_row(task) for task in source.heads("main")]
+    rows = [_row(task, most_trials(head)) for task in source.heads("main")]
     return RunView(
         name=run.id,
         head=head,
@@ -155,7 +156,7 @@ def _view(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunView:
     )
 
 
-def _row(task: TaskHead) -> TaskRow:
+def _row(task: TaskHead, most: int = 0) -> TaskRow:
     """Return the row of a task as reports have it, without what its trials said."""
     passed = [trial for trial in task.trials if trial.status == "passed"]
     return TaskRow(
@@ -176,6 +177,8 @@ def _row(task: TaskHead) -> TaskRow:
         else add_usage([trial.judging for trial in task.trials]),
         error=task.error_msg,
         missing=task.missing_trials,
+        most=most,
+        ended_by=task.ended_by,
         requirements=tuple(
             join_requirements(task.requirements, [one.observed for one in task.trials], task.missing_trials)
         ),
@@ -224,7 +227,7 @@ def _config(head: SuiteResult) -> Pairs:
         ("Model", model_name(head)),
         ("Executor", config.engine_type),
         ("Judge model", config.judge_model),
-        ("Trials", str(config.runs_per_test)),
+        ("Trials", describe_stop(config.stop_when) if config.stop_when else str(config.runs_per_test)),
         ("Time limit", f"{config.timeout_sec} s a turn" if config.timeout_sec else ""),
         ("Effort", config.reasoning_effort),
         ("Effort of judges", config.judge_reasoning_effort),
@@ -354,12 +357,12 @@ def _summarize(task: TaskHead, other: TaskHead | None, *, ambiguous: bool, why: 
         name=f"{task.display_name} ({task.test_id})" if ambiguous else task.display_name,
         group=task.group,
         tags=list(task.tags),
-        marks=row.tags,
+        marks=[*row.tags, *([f"{row.trials} trials, {row.stopping}"] if row.ended_by else [])],
         golden=task.golden,
         status=ending_of(task),
         score=stats.avg_score if stats else None,
         weighted_score=stats.avg_weighted_score if stats else None,
-        interval=interval_page(stats.bootstrap_ci if stats else None),
+        interval=interval_page(stats.score_interval if stats else None),
         is_significant=stats.is_significant if stats else None,
         pass_rate=stats.pass_rate if stats else None,
         duration_ms=stats.avg_duration_ms if stats else None,

@@ -111,7 +111,7 @@ class ArmRun:
                     continue
                 await self._pause()
                 await self._run_trial(progress, number)
-                if self.schedule.trial_ended(progress):
+                if self.schedule.trial_ended(progress, self._missing):
                     await self._end_task(progress)
 
     async def _pause(self) -> None:
@@ -144,8 +144,12 @@ class ArmRun:
         if rejudged_graders(task):
             progress.cached = cached
             return missing
-        for number in missing:
-            self._add_result(task, FinishedTrial(cached[number].result), cached=True)
+        while missing and cached.keys() >= set(missing) and not self.stopped:
+            for number in missing:
+                self._add_result(task, FinishedTrial(cached[number].result), cached=True)
+            missing = self._missing(task)
+        if missing and not self.stopped:
+            return missing  # trials of an earlier part of the run, which are others, leave the task undecided
         await self._end_task(progress)
         return []
 
@@ -208,7 +212,8 @@ class ArmRun:
         """End a task after its last trial."""
         task = progress.task
         self._apply_fail_fast(task)
-        if self.cache and len(progress.cache_entries) == self.config.trials_per_task:
+        figures = self.fold.tasks[self.arm][task.id]
+        if self.cache and not figures.missing and len(progress.cache_entries) == len(figures.trials):
             try:
                 self.cache.put(task, self.arm, progress.cache_entries)
             except WazaError as error:
@@ -237,6 +242,7 @@ class ArmRun:
                 name=progress.task.name,
                 index=progress.index,
                 total=len(self.tasks),
+                spared=self.config.trials_per_task - len(trials) if figures.ended_by else 0,
                 status=figures.status,
                 score=stats.mean([trial.score for trial in trials]),
                 duration_ms=sum(trial.duration_ms for trial in trials),

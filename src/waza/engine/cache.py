@@ -25,6 +25,7 @@ from waza.model.result import TrialResult
 from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.model.verdict import BuiltGrader
+from waza.results.stop_when import next_trials
 from waza.suite.digest import cache_key, folder_digest, with_digest
 
 
@@ -84,8 +85,13 @@ class Cache:
             found = {kept.result.run_number: self._cached(task, arm, kept) for kept in entry.trials}
         except (OSError, WazaError, msgspec.MsgspecError):
             return None
-        wanted = range(1, self.suite.file.config.trials_per_task + 1)
-        return found if found.keys() == set(wanted) else None
+        return found if found and not self._wanted(found) else None
+
+    def _wanted(self, found: Mapping[int, CachedTrial]) -> list[int]:
+        """Return the numbers of trials that an entry lacks."""
+        config = self.suite.file.config
+        statuses = {number: cached.result.status for number, cached in found.items()}
+        return next_trials(config.stop_rule, config.pass_rule, statuses, config.trials_per_task)
 
     def describe(self, task: Task, arm: Arm) -> CachedTask:
         """Return whether the cache has a task."""

@@ -135,6 +135,7 @@ def _part(suite: Suite, trials: Sequence[RecordedTrial]) -> Suite:
         suite.file.config,
         executor=TRANSCRIPT,
         trials_per_task=max(counts),
+        stop_when=None,
         max_attempts=1,
         parallel=False,
     )

@@ -34,6 +34,8 @@ class LiveStateFile:
             workers=plan.workers,
             tasks={arm.arm: len(arm.tasks) for arm in plan.arms},
             trials=config.trials_per_task,
+            stop_when=config.stop_rule,
+            pass_rule=config.pass_rule,
             started=_now(),
         )
         self._arm: Arm = plan.arms[0].arm

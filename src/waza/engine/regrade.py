@@ -31,7 +31,7 @@ from waza.model.task import Task
 from waza.model.tracing import Tracing
 from waza.model.trial import Trial
 from waza.results.ending import GRADING
-from waza.results.figures import TaskFigures, figures_of, summary, task_stats
+from waza.results.figures import TaskFigures, figures_of, summary
 from waza.results.invocation import INVOCATION
 from waza.results.transcripts import read_transcript_records
 from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict, without_data
@@ -160,6 +160,7 @@ class _Regrading:
             trials={number: figures_of(trial, 0) for number, trial in enumerate(trials)},
             planned=len(trials) + old.missing_trials,
             rule=self.suite.file.config.pass_rule,
+            sequential=self.recorded.config.stop_when is not None,
         )
         status = figures.status if trials else old.status
         self.emit(
@@ -176,7 +177,7 @@ class _Regrading:
             old,
             runs=trials,
             status=status,
-            stats=task_stats(task.id, figures.ordered),
+            stats=figures.stats,
             requirements=list(task.requirements),
         )
 
@@ -299,6 +300,7 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
             stopped="" if task.runs or task.status != "error" else "stopped",
             planned=len(task.runs) + task.missing_trials,
             rule=suite.file.config.pass_rule,
+            sequential=recorded.config.stop_when is not None,
         )
         for task in tasks
     ]

@@ -134,11 +134,10 @@ def _check_whole(
     journal: JournalReader, fold: Fold, found: NumberedLine, end: RunEnd, only: Collection[str] | None
 ) -> None:
     """Refuse the end of a complete run whose trials are not all there."""
-    wanted = fold.suite.file.config.trials_per_task
     for arm, tasks in fold.tasks.items():
         excused = {*end.stopped.get(arm, {}), *end.skipped.get(arm, [])}
         planned = tasks if only is None else only
-        lacking = [name for name in planned if len(tasks[name].trials) < wanted and name not in excused]
+        lacking = [name for name in planned if tasks[name].missing and name not in excused]
         if lacking:
             raise damaged_line_error(
                 journal.directory, found.number, f"the end, although trials of {lacking[0]!r} are missing"

@@ -86,13 +86,10 @@ class RunDirectory:
             raise _cannot_resume(self.id, changes)
 
     def missing_trials(self, arm: Arm, task_id: str) -> list[int]:
-        """Return the numbers of the trials of a task that are to be run."""
-        wanted, trials = self.fold.suite.file.config.trials_per_task, self.fold.trials(arm, task_id)
-        return [
-            number
-            for number in range(1, wanted + 1)
-            if number not in trials or TrialKey(arm, task_id, number) in self.past.repeat
-        ]
+        """Return the numbers of the trials of a task that are to be run, as far as that is known by now."""
+        trials = self.fold.trials(arm, task_id)
+        repeated = [number for number in sorted(trials) if TrialKey(arm, task_id, number) in self.past.repeat]
+        return sorted({*repeated, *self.fold.tasks[arm][task_id].next_trials(repeated)})
 
     def add_trial(self, trial: TrialRecord) -> None:
         """Append a finished trial to the journal, and add it to the figures."""
@@ -222,6 +219,7 @@ def open_run_directory(
         executor=suite.file.config.executor,
         trials=suite.file.config.trials_per_task,
         pass_rule=suite.file.config.pass_rule,
+        stop_when=suite.file.config.stop_rule,
         tasks=[
             PlannedTask(
                 id=task.id,
@@ -328,7 +326,7 @@ def _options(suite: Suite, project: Project) -> dict[str, Any]:
     return {
         "the executor or agent (--executor, --agent)": _hashed([config.executor, config.executor_options]),
         "the judge (--judge-model, --judge)": config.judge_model,
-        "the number of trials (--trials)": config.trials_per_task,
+        "the number of trials (--trials)": msgspec.to_builtins(config.stop_rule) or config.trials_per_task,
         "the time limit (--timeout)": config.timeout_seconds,
         "the choice of tasks or items (--task, --tags, -k, --shard)": _hashed(
             [task.id for task in suite.tasks]

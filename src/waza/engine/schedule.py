@@ -42,8 +42,8 @@ class TaskProgress:
 class Schedule:
     """The tasks of one arm, given with their numbers, handed out to its workers.
 
-    `on_drained` is called when the last trial has been handed out, or nothing more is to start: other runs may then
-    use the workers.
+    `on_drained` is called when the last trial that is known of has been handed out, or nothing more is to start: other
+    runs may then use the workers.
     """
 
     def __init__(self, tasks: Iterable[tuple[int, Task]], in_order: Callable[[Task], bool]) -> None:
@@ -113,9 +113,18 @@ class Schedule:
             self._open.append(progress)
         self._freed()
 
-    def trial_ended(self, progress: TaskProgress) -> bool:
-        """Note that a trial of a task has ended; return whether it was the last one of the task."""
+    def trial_ended(
+        self, progress: TaskProgress, more: Callable[[Task], Iterable[int]] = lambda _: ()
+    ) -> bool:
+        """Note that a trial of a task has ended; return whether it was the last one of the task.
+
+        When all that were planned have ended, `more` is asked which ones are to follow.
+        """
         progress.running -= 1
+        if progress.is_over and not self._halted:
+            progress.pending.extend(more(progress.task))
+            if progress.pending:
+                self._open.append(progress)
         self._freed()
         return progress.is_over
 

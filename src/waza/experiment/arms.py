@@ -71,6 +71,10 @@ def load_arm(
         executor=executor, models=(model,) if model else (), trials=trials, no_skills=without_skills
     )
     suite = load(path, options)
+    if suite.file.config.stop_when:
+        raise UsageError(
+            f"{path}: an experiment runs a fixed number of trials, not by stop_when; name it with --trials"
+        )
     if len(suite.models) > 1:
         raise UsageError(f"{path} names several models; choose one for each arm")
     tasks = tuple(

@@ -148,12 +148,13 @@ class TrialFinished(RunEvent, frozen=True, kw_only=True):
 
 
 class TaskFinished(RunEvent, frozen=True, kw_only=True):
-    """A task ended with all its trials. `score` is the mean score of its trials."""
+    """A task ended with all its trials. `score` is their mean score, `spared` how many trials it did not need (`stop_when`)."""
 
     task_id: str
     name: str
     index: int
     total: int
+    spared: int = 0
     status: TaskStatus
     score: float
     duration_ms: int

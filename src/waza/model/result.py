@@ -12,6 +12,7 @@ import msgspec
 from waza.model.observation import CommandInvocation, Denial, Event, SkillInvocation, ToolEvent, Usage
 from waza.model.pass_rule import ALL, PassRule
 from waza.model.requirement import RecordedRequirement
+from waza.model.stop_when import EndedBy, StopRule
 
 TrialStatus = Literal["passed", "failed", "error", "skipped"]
 TaskStatus = Literal["passed", "failed", "error", "skipped"]
@@ -244,6 +245,9 @@ class ConfidenceInterval(ResultPart, frozen=True, kw_only=True):
     """The confidence, 0.95."""
     num_bootstraps: int | None = None
     """How many samples a bootstrap drew."""
+    method: str = ""
+    """`confidence sequence` where `stop_when` decided how many trials there are: it holds under looking after each of
+    them, as others do not. Left out: that which the field of the interval names."""
 
 
 class TaskStats(ResultPart, frozen=True, kw_only=True):
@@ -286,7 +290,14 @@ class TaskStats(ResultPart, frozen=True, kw_only=True):
     is_significant: bool | None = None
     """Whether that interval leaves out 0."""
     pass_rate_ci: ConfidenceInterval | None = None
-    """Wilson's interval of the trial pass rate."""
+    """Wilson's interval of the trial pass rate; with `stop_when` the confidence sequence, of graded trials alone."""
+    score_ci: ConfidenceInterval | None = None
+    """With `stop_when`, in the place of `bootstrap_ci`: the confidence sequence of the weighted score."""
+
+    @property
+    def score_interval(self) -> ConfidenceInterval | None:
+        """The interval of the weighted score, of whichever kind there is."""
+        return self.score_ci or self.bootstrap_ci
 
 
 class Pairwise(ResultPart, frozen=True, kw_only=True):
@@ -344,7 +355,11 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     runs: list[TrialResult]
     """The trials."""
     missing_trials: int = 0
-    """Trials that were planned and did not run."""
+    """Trials that were planned and did not run; with `stop_when`, those that are still wanted at least."""
+    ended_by: EndedBy | None = None
+    """With `stop_when`, why the task has no further trial: its interval is narrow enough (`ci_half_width`), its verdict is
+    decided (`pass_rule`), it had the most trials (`max_trials`), or nobody graded it (`not_graded`). Left out while
+    trials are missing."""
     stats: TaskStats | None = None
     """Figures over the trials."""
     skill_impact: SkillImpact | None = None
@@ -489,7 +504,9 @@ class RunConfig(ResultPart, frozen=True, kw_only=True):
     """The settings that the figures depend on."""
 
     runs_per_test: int
-    """Trials of each task."""
+    """Trials of each task; with `stop_when` the most of them."""
+    stop_when: StopRule | None = None
+    """When the trials of a task ended before."""
     pass_rule: PassRule = ALL
     """How many of its trials a task must pass."""
     model_id: str

@@ -10,6 +10,7 @@ from waza.model.base import Count, CountOrOff, Effort, Keys, NonBlank, Seconds, 
 from waza.model.mock import SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.pass_rule import ALL, PassRule
+from waza.model.stop_when import StopRule, StopWhen, stop_rule
 
 SCHEMA_VERSION = "1.4"  # of suites without one, and of the results we write
 SCENARIO_VERSION = "2.0"
@@ -26,6 +27,9 @@ class Config(Keys, frozen=True, kw_only=True):
 
     trials_per_task: Count = 1
     """Measured runs of each task."""
+    stop_when: StopWhen | None = None
+    """End the trials of each task once enough is known of it, or add some until it is. After loading, `trials_per_task`
+    is the most that a task can have."""
     pass_rule: PassRule = ALL
     """How many of its trials a task must pass: `all`, `any` (one), `majority` (more than half), or a share of them
     such as `{at_least: 0.8}`. A trial that ended in an error is never a passed one."""
@@ -88,6 +92,11 @@ class Config(Keys, frozen=True, kw_only=True):
     """Whether `expected.behavior` and `expected.should_trigger` of tasks are checked."""
     isolation: Literal["run", "trial"] = "run"
     """Whether trials of a run share the agent's runtime and home (`run`), or each has its own (`trial`)."""
+
+    @property
+    def stop_rule(self) -> StopRule | None:
+        """The rule of `stop_when` with nothing left out; None: each task has `trials_per_task` trials."""
+        return stop_rule(self.stop_when, self.trials_per_task) if self.stop_when else None
 
 
 class Metric(Keys, frozen=True, kw_only=True):

@@ -103,13 +103,14 @@ def _task(row: TaskRow) -> tuple[str, ...]:
     status = ", ".join([row.ending, *row.tags])
     if not row.stats:
         return name, status, "-", "-", "-"
-    trials = f"{row.passed_trials}/{row.planned}"
+    trials = f"{row.passed_trials}/{row.planned}{row.trials_note}"
     return name, status, decimal(row.score), trials, duration(row.stats.avg_duration_ms)
 
 
 def _interval_of(row: TaskRow) -> str:
     found = row.stats.pass_rate_ci if row.stats else None
-    return f" (CI95 {interval(found)})" if found else ""
+    method = f", {found.method}" if found and found.method else ""
+    return f" (CI95 {interval(found)}{method})" if found else ""
 
 
 def _failed(view: RunView, limit: int, saved: str) -> Iterator[str]:

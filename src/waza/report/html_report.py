@@ -368,7 +368,7 @@ def _task(key: str, row: TaskRow, columns: Sequence[_Column]) -> str:
     own_id = "" if known else element("div", escape_text(row.id), class_="id")
     notes = [*row.tags, *([_missing(row)] if row.missing else [])]
     ran = row.stats is not None
-    trials = f"{row.passed_trials} of {row.planned}"
+    trials = f"{row.passed_trials} of {row.planned}{row.trials_note}"
     cells = [
         element(
             "td",

@@ -176,7 +176,7 @@ def _tasks(view: RunView, heading: str) -> Iterator[str]:
         stats = row.stats
         flaky = " flaky" if row.flaky else ""
         first = f" ({row.first_try_rate})" if row.retried else ""
-        trials = f"{row.passed_trials} of {row.planned}{first}"
+        trials = f"{row.passed_trials} of {row.planned}{row.trials_note}{first}"
         figures = (
             f"{decimal(stats.avg_score)} | {trials} | {duration(stats.avg_duration_ms)}"
             if stats

@@ -78,8 +78,7 @@ class Progress:
             case TrialFinished():
                 self._seen[event.task_id] = self._seen.get(event.task_id, 0) + 1
                 bar.count(event.result.status, event.name)
-            case TaskFinished():  # from the cache, or stopped by a hook
-                if event.task_id not in self._seen:
-                    bar.pass_over(self._trials)
+            case TaskFinished():  # from the cache, stopped by a hook, or with fewer trials than it could have
+                bar.pass_over(event.spared if event.task_id in self._seen else self._trials)
             case SuiteFinished():
                 bar.stop()

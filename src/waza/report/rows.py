@@ -11,7 +11,8 @@ import msgspec
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
-from waza.model.result import SkillImpact, TaskStats, TrialResult, TrialStatus, Validation
+from waza.model.result import SkillImpact, SuiteResult, TaskStats, TrialResult, TrialStatus, Validation
+from waza.model.stop_when import EndedBy
 from waza.report.words import one_line
 from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED, cut_off, task_ending
 from waza.results.figures import SNAPSHOT_UPDATES, TaskOutline, TrialFigures
@@ -93,12 +94,21 @@ class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int | None = None
 
 
+_ENDED: dict[EndedBy, str] = {
+    "ci_half_width": "narrow enough",
+    "pass_rule": "decided",
+    "max_trials": "undecided",
+    "not_graded": "not graded",
+}
+
+
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_trials` failed or errored, `first_tries` counts those that passed at their first attempt.
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the planned trials that
     did not run, or have not run yet where the run is `going_on`. `broken_trials` counts those that errored. `judging` is what judges
-    and responders used. `error` says what kept the task from starting.
+    and responders used. `error` says what kept the task from starting. `ended_by` says why a task of a run with `stop_when`,
+    which could have `most` trials, has no further one.
     """
 
     id: str
@@ -124,6 +134,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     requirements: tuple[RequirementOutcome, ...] = ()
     broken_trials: int = 0
     going_on: bool = False
+    most: int = 0
+    ended_by: EndedBy | None = None
 
     @property
     def ending(self) -> str:
@@ -174,6 +186,18 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
         return f"pass@1 {percent(self.first_tries / self.trials, 0)}" if self.retried else ""
 
     @property
+    def stopping(self) -> str:
+        """How many trials a task could have whose trials a rule ends, and how it ended: `up to 20, decided`; else ""."""
+        notes = [f"up to {self.most}"] if self.most else []
+        notes += [_ENDED[self.ended_by]] if self.ended_by else []
+        return ", ".join(notes)
+
+    @property
+    def trials_note(self) -> str:
+        """What follows the number of trials in reports: that in brackets."""
+        return f" ({self.stopping})" if self.stopping else ""
+
+    @property
     def tags(self) -> list[str]:
         """What there is to say of the task besides its status."""
         known = (
@@ -201,8 +225,13 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.status in BAD
 
 
-def row(outline: TaskOutline) -> TaskRow:
-    """Return what reports say of a task."""
+def most_trials(head: SuiteResult) -> int:
+    """Return how many trials a task of a run with `stop_when` could have; 0 for any other run."""
+    return head.config.runs_per_test if head.config.stop_when else 0
+
+
+def row(outline: TaskOutline, most: int = 0) -> TaskRow:
+    """Return what reports say of a task, which could have `most` trials where a rule ends them."""
     task, trials = outline.task, outline.trials
     passed = [found for _, found in trials if found.status == "passed"]
     return TaskRow(
@@ -227,6 +256,8 @@ def row(outline: TaskOutline) -> TaskRow:
         else add_usage([found.judging for _, found in trials]),
         error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,
+        most=most,
+        ended_by=task.ended_by,
         requirements=tuple(
             join_requirements(task.requirements, [found.observed for _, found in trials], task.missing_trials)
         ),
@@ -235,9 +266,9 @@ def row(outline: TaskOutline) -> TaskRow:
     )
 
 
-def rows(tasks: Iterable[TaskOutline]) -> list[TaskRow]:
-    """Return the rows of tasks, going through them once."""
-    found = [row(task) for task in tasks]
+def rows(tasks: Iterable[TaskOutline], most: int = 0) -> list[TaskRow]:
+    """Return the rows of tasks, going through them once; each could have `most` trials where a rule ends them."""
+    found = [row(task, most) for task in tasks]
     names = Counter(row.name for row in found)
     return [
         msgspec.structs.replace(row, title=f"{row.name} ({row.id})") if names[row.name] > 1 else row

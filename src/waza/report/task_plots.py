@@ -105,7 +105,7 @@ def _cells(row: TaskRow) -> CellRow:
         label=row.title,
         tone=TONES[row.ending],
         cells=(*map(_cell, row.trial_summaries), *missing),
-        value=f"{row.passed_trials} of {row.planned}",
+        value=f"{row.passed_trials} of {row.planned}{row.trials_note}",
     )
 
 

@@ -14,11 +14,12 @@ from waza.kit import stats
 from waza.kit.share import decimal, differs, percent
 from waza.kit.text import pluralize
 from waza.model.observation import Usage, add_usage
-from waza.model.pass_rule import ALL, describe_rule
+from waza.model.pass_rule import ALL, describe_rule, rule_name
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult, TriggerResult
+from waza.model.stop_when import describe_stop
 from waza.report.impact import Impact, impact_of
 from waza.report.requirements import RequirementLine, requirement_lines
-from waza.report.rows import TaskRow, counts, rows
+from waza.report.rows import TaskRow, counts, most_trials, rows
 from waza.report.section import Table
 from waza.report.words import COUNTS_BROKEN, LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
 from waza.results.ending import (
@@ -69,13 +70,14 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, outcome: Outcome, name: str) -> RunView:
         """Return the view of an outcome. Goes through the tasks once, and through those without the skills."""
         head = outcome.head
+        most = most_trials(head)
         measured: list[MeasuredTask] = []
         without: list[MeasuredTask] = []
         if head.baseline_outcome is None:
-            found, before = rows(outcome.outlines()), []
+            found, before = rows(outcome.outlines(), most), []
         else:
-            found = rows(_measuring(outcome.tasks(), measured))
-            before = rows(_measuring(outcome.baseline_tasks(), without))
+            found = rows(_measuring(outcome.tasks(), measured), most)
+            before = rows(_measuring(outcome.baseline_tasks(), without), most)
         if run_status(head) == IN_PROGRESS:
             found = [msgspec.structs.replace(one, going_on=True) for one in found]
         return cls(
@@ -144,7 +146,10 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _rule(self) -> Pairs:
-        rule, trials = self.head.config.pass_rule, self.head.config.runs_per_test
+        config = self.head.config
+        if config.stop_when:
+            return [("Trials", describe_stop(config.stop_when)), ("Pass rule", rule_name(config.pass_rule))]
+        rule, trials = config.pass_rule, config.runs_per_test
         return [] if rule == ALL else [("Pass rule", describe_rule(rule, trials))]
 
     @property

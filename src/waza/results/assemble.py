@@ -77,6 +77,7 @@ class Fold:
                     groups=groups_of(suite, task, model),
                     planned=suite.file.config.trials_per_task,
                     rule=suite.file.config.pass_rule,
+                    stop=suite.file.config.stop_rule,
                 )
                 for task in suite.tasks
             }
@@ -248,6 +249,7 @@ class Fold:
             status=figures.status,
             runs=runs,
             missing_trials=figures.missing,
+            ended_by=figures.ended_by,
             stats=figures.stats,
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
             error_msg=figures.stopped,
@@ -263,7 +265,7 @@ class Fold:
     def _impact(self, task_id: str) -> SkillImpact | None:
         main, baseline = self.tasks["main"][task_id], self.tasks["baseline"][task_id]
         with_skills, without = main.pass_rate, baseline.pass_rate
-        if with_skills is None or without is None or len(main.trials) != len(baseline.trials):
+        if with_skills is None or without is None or main.missing or baseline.missing:
             return None
         if any(one.status not in ("passed", "failed") for one in (*main.ordered, *baseline.ordered)):
             return None  # an error is no measurement
@@ -343,6 +345,7 @@ def run_config(suite: Suite, model: str) -> RunConfig:
     efforts = suite.capabilities.efforts  # what the executor does not know was not applied
     return RunConfig(
         runs_per_test=config.trials_per_task,
+        stop_when=config.stop_rule,
         pass_rule=config.pass_rule,
         model_id=model,
         engine_type=config.executor,

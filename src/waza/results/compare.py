@@ -158,6 +158,11 @@ def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str
     for i, (name, result) in enumerate(results):
         if any(is_same_run(result, other) for _, other in results[:i]):
             yield f"{name} is the same run as one before it, which is compared with itself"
+    if any(result.config.stop_when != results[0][1].config.stop_when for _, result in results):
+        yield (
+            "config.stop_when is not the same for all of them: where trials end by what they show, pass rates lean a "
+            "little, and only results of one rule lean alike"
+        )
     tasks = [{task.test_id for task in result.tasks if task.status != "skipped"} for _, result in results]
     if len({frozenset(one) for one in tasks}) > 1:
         common = len(set.intersection(*tasks))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Protocol
 
 import msgspec
 
 from waza.kit import stats
+from waza.kit.confidence_sequence import RateBounds, rate_bounds
 from waza.model.observation import Usage, add_usage
 from waza.model.pass_rule import ALL, PassRule, trials_needed
 from waza.model.requirement import RecordedRequirement
@@ -26,9 +27,12 @@ from waza.model.result import (
     TrialStatus,
     number,
 )
+from waza.model.stop_when import EndedBy, StopRule
 from waza.results.ending import BAD
 from waza.results.requirements import Observed, observe
+from waza.results.stop_when import ended_by, graded_bounds, lacking, next_trials
 
+CONFIDENCE_SEQUENCE = "confidence sequence"
 PROMPT = "prompt"  # the type of graders that compare pairwise
 SNAPSHOT_UPDATES = "snapshot_updates"  # in the details of `diff` graders that wrote new snapshots
 
@@ -67,7 +71,9 @@ class TaskOutline(msgspec.Struct, frozen=True):
 class TaskFigures(msgspec.Struct, kw_only=True):
     """What is known of a task in one arm, of which so many trials are `planned`.
 
-    `rule` says how many of them must pass. `stopped`: its `before_task` hook aborted it.
+    `rule` says how many of them must pass. `stopped`: its `before_task` hook aborted it. With `stop`, `planned` is no
+    more than a limit: the trials that have finished decide whether another one follows. `sequential`: they decided that
+    when they ran, and are graded again now.
     """
 
     task_id: str
@@ -76,6 +82,8 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     stopped: str = ""
     planned: int = 0
     rule: PassRule = ALL
+    stop: StopRule | None = None
+    sequential: bool = False
     known_stats: TaskStats | None = None
     """The statistics, once they were asked for: results are read several times, and resampling takes its time."""
 
@@ -87,14 +95,37 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     def stats(self) -> TaskStats | None:
         """The statistics of the task; None without a trial."""
         if self.known_stats is None:
-            self.known_stats = task_stats(self.task_id, self.ordered)
+            self.known_stats = task_stats(self.task_id, self.ordered, stopping=self.is_sequential)
         return self.known_stats
 
     @property
     def missing(self) -> int:
         """How many trials did not run, and not because the task was stopped."""
-        lacking = self.planned - len(self.trials)
-        return 0 if self.stopped or lacking < 0 else lacking
+        if self.stopped:
+            return 0
+        if self.stop:
+            return lacking(self.stop, self.rule, self.statuses)
+        return max(0, self.planned - len(self.trials))
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether what its trials showed decided how many there are."""
+        return self.sequential or self.stop is not None
+
+    def next_trials(self, without: Collection[int] = ()) -> list[int]:
+        """Return the numbers of the trials to run next, as if those `without` had not finished."""
+        kept = {number: trial.status for number, trial in self.trials.items() if number not in without}
+        return next_trials(self.stop, self.rule, kept, self.planned)
+
+    @property
+    def statuses(self) -> list[TrialStatus]:
+        """The statuses of the trials that have finished."""
+        return [trial.status for trial in self.trials.values()]
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """Why there is no further trial, by `stop`; None where there is no such rule, or where it wants more."""
+        return ended_by(self.stop, self.rule, self.statuses) if self.stop and self.trials else None
 
     @property
     def ordered(self) -> list[TrialFigures]:
@@ -104,8 +135,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     @property
     def status(self) -> TaskStatus:
         """The status of the task."""
-        statuses = tuple([trial.status for trial in self.trials.values()])
-        status = task_status(statuses, self.rule, self.missing)
+        status = task_status(tuple(self.statuses), self.rule, self.missing)
         return "error" if self.stopped and status != "failed" else status
 
     @property
@@ -222,15 +252,18 @@ def task_status(statuses: tuple[TrialStatus, ...], rule: PassRule = ALL, missing
     return "error" if passed + missing < needed else "skipped"
 
 
-def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None:
-    """Return the statistics of a task; None without a trial."""
+def task_stats(task_id: str, trials: Sequence[TrialFigures], *, stopping: bool = False) -> TaskStats | None:
+    """Return the statistics of a task; None without a trial.
+
+    `stopping`: what trials showed decided how many there are, so intervals are those of confidence sequences.
+    """
     n = len(trials)
     if not n:
         return None
     plain, weighted = [trial.score for trial in trials], [trial.weighted for trial in trials]
     statuses = [trial.status for trial in trials]
     passed = statuses.count("passed")
-    interval = _bootstrap(_seed(task_id, weighted), weighted) if n > 1 else None
+    interval = _score_interval(task_id, weighted, stopping=stopping) if n > 1 else None
     late = any(trial.status == "passed" and trial.attempts > 1 for trial in trials)
     variance = stats.variance(plain)
     return TaskStats(
@@ -250,10 +283,29 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
         ci95_hi=interval.upper if interval else 0,
         flaky=0 < passed < n or late,
         avg_duration_ms=sum(trial.duration_ms for trial in trials) // n,
-        bootstrap_ci=interval,
+        bootstrap_ci=None if stopping else interval,
         is_significant=_significant(interval) if interval else None,
-        pass_rate_ci=_interval(*stats.wilson(passed, n), passed / n) if n > 1 else None,
+        pass_rate_ci=_rate_interval(statuses, stopping=stopping) if n > 1 else None,
+        score_ci=interval if stopping else None,
     )
+
+
+def _score_interval(task_id: str, scores: Sequence[float], *, stopping: bool) -> ConfidenceInterval:
+    if not stopping:
+        return _bootstrap(_seed(task_id, scores), scores)
+    return _sequence(rate_bounds(math.fsum(scores), len(scores)), stats.mean(scores))
+
+
+def _rate_interval(statuses: Sequence[TrialStatus], *, stopping: bool) -> ConfidenceInterval | None:
+    passed, total = statuses.count("passed"), len(statuses)
+    if not stopping:
+        return _interval(*stats.wilson(passed, total), passed / total)
+    graded = passed + statuses.count("failed")
+    return _sequence(graded_bounds(statuses), passed / graded) if graded else None
+
+
+def _sequence(bounds: RateBounds, mean: float) -> ConfidenceInterval:
+    return msgspec.structs.replace(_interval(*bounds, mean), method=CONFIDENCE_SEQUENCE)
 
 
 def summary(
@@ -304,12 +356,14 @@ def _statistics(
         (sum(trial.status == "passed" for trial in task.ordered), len(task.trials)) for task, _ in with_trials
     ]
     lower, upper = stats.wilson(succeeded, len(ran))
+    # Where a task's own trials decided how many there are, these two estimates lean.
+    fixed = not any(task.is_sequential for task in ran)
     return SuiteStatistics(
         bootstrap_ci=interval,
         is_significant=_significant(interval),
         success_rate_ci=_interval(lower, upper, succeeded / len(ran)),
-        pass_hat_k=[number(value) for value in stats.pass_hat_k(counts)],
-        pass_at_k=[number(value) for value in stats.pass_at_k(counts)],
+        pass_hat_k=[number(value) for value in stats.pass_hat_k(counts)] if fixed else [],
+        pass_at_k=[number(value) for value in stats.pass_at_k(counts)] if fixed else [],
     )
 
 

@@ -19,6 +19,7 @@ from waza.kit.text import list_first, pluralize
 from waza.model.pass_rule import rule_name
 from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult, TaskResult, number
+from waza.model.stop_when import StopRule, describe_stop
 from waza.results.ending import came_to_its_end, run_status
 from waza.results.figures import task_status
 from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
@@ -339,8 +340,14 @@ def _unequal(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
             yield f"the {what} differ: {one or 'none'} in the baseline, {other or 'none'} in current"
     if before.pass_rule != after.pass_rule:
         yield f"the pass rules differ: {rule_name(before.pass_rule)} in the baseline, {rule_name(after.pass_rule)} in current"
-    if 0 < before.runs_per_test != after.runs_per_test > 0:
+    if before.stop_when != after.stop_when:
+        yield f"the rules that end trials differ (stop_when): {_stop(before.stop_when)} in the baseline, {_stop(after.stop_when)} in current"
+    elif 0 < before.runs_per_test != after.runs_per_test > 0:
         yield f"the trials of a task differ: {before.runs_per_test} in the baseline, {after.runs_per_test} in current"
+
+
+def _stop(rule: StopRule | None) -> str:
+    return describe_stop(rule).partition(";")[0] if rule else "none"
 
 
 def _unequal_tasks(before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]) -> Iterator[str]:

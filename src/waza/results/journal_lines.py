@@ -34,6 +34,7 @@ from waza.model.requirement import RecordedRequirement
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.selection import Selection
 from waza.model.shard import WholeRun
+from waza.model.stop_when import StopRule
 from waza.model.trial import Arm
 
 JOURNAL, RESULTS = "journal.ndjson", "results.json"
@@ -83,6 +84,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     executor: str = ""
     trials: int = 0
     pass_rule: PassRule = ALL
+    stop_when: StopRule | None = None
     tasks: list[PlannedTask] = []
     whole: WholeRun | None = None
 

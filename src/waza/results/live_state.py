@@ -6,12 +6,17 @@ ten times a second at most, never synced, and removed at the end. A run that was
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from waza.model.pass_rule import ALL, PassRule
+from waza.model.result import TrialStatus
+from waza.model.stop_when import StopRule
 from waza.model.trial import Arm
+from waza.results.stop_when import next_trials
 
 LIVE = "live.json"
 _LARGEST = 1 << 24  # bytes; there are never more trials in it than workers
@@ -34,7 +39,10 @@ class RunningNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveState(msgspec.Struct, frozen=True, kw_only=True):
-    """A run while it lasts. `tasks` are those of each arm, with `trials` each; `started` is when this part of it began."""
+    """A run while it lasts. `tasks` are those of each arm, with `trials` each; `started` is when this part of it began.
+
+    With `stop_when`, `trials` are the most that a task can have; `pass_rule` and the finished trials say when it ends.
+    """
 
     suite: str
     skill: str
@@ -43,13 +51,19 @@ class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     tasks: dict[Arm, int]
     trials: int
+    stop_when: StopRule | None = None
+    pass_rule: PassRule = ALL
     started: str
     running: list[RunningNow] = []
 
     @property
     def total_trials(self) -> int:
-        """How many trials the run has, in all arms."""
+        """How many trials the run has, in all arms; with `stop_when`, at most."""
         return sum(self.tasks.values()) * self.trials
+
+    def lacks(self, trials: Mapping[int, TrialStatus]) -> bool:
+        """Return whether a task with these finished trials has another one."""
+        return bool(next_trials(self.stop_when, self.pass_rule, trials, self.trials))
 
 
 def read_live_state(directory: Path) -> LiveState | None:

@@ -180,6 +180,7 @@ class RunSoFar:
             status=head.status,
             runs=runs,
             missing_trials=head.missing_trials,
+            ended_by=head.ended_by,
             stats=head.stats,
         )
 
@@ -190,6 +191,7 @@ class RunSoFar:
             trials={number: one.figures for number, one in trials.items()},
             planned=max(len(trials), header.trials if header else 0),
             rule=header.pass_rule if header else ALL,
+            stop=header.stop_when if header else None,
         )
 
     def _task_head(
@@ -209,6 +211,7 @@ class RunSoFar:
             cached=figures.cached,
             rejudged=figures.rejudged,
             missing_trials=figures.missing,
+            ended_by=figures.ended_by,
             stats=figures.stats,
             trials=tuple(trials[number].head for number in sorted(trials)),
             going_on=going_on,
@@ -221,6 +224,7 @@ class RunSoFar:
             engine_type=header.executor,
             timeout_sec=0,
             pass_rule=header.pass_rule,
+            stop_when=header.stop_when,
         )
         return SuiteResult(
             schemaVersion=SCHEMA_VERSION,

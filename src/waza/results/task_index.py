@@ -14,6 +14,7 @@ from waza.kit.files import Stamp, stamp_of
 from waza.model.observation import Usage, add_usage
 from waza.model.requirement import RecordedRequirement
 from waza.model.result import SuiteResult, TaskResult, TaskStats, TaskStatus, TrialResult, TrialStatus
+from waza.model.stop_when import EndedBy
 from waza.model.trial import Arm
 from waza.problem import Problem, display_path
 from waza.results.figures import mean_scores
@@ -50,6 +51,7 @@ class TaskHead(msgspec.Struct, frozen=True, kw_only=True):
     cached: bool = False
     rejudged: bool = False
     missing_trials: int = 0
+    ended_by: EndedBy | None = None
     error_msg: str = ""
     stats: TaskStats | None = None
     trials: tuple[TrialHead, ...] = ()
@@ -190,6 +192,7 @@ class _Task(msgspec.Struct):
     golden: bool = False
     tags: tuple[str, ...] = ()
     missing_trials: int = 0
+    ended_by: EndedBy | None = None
     error_msg: str = ""
     stats: TaskStats | None = None
     requirements: tuple[RecordedRequirement, ...] = ()
@@ -228,6 +231,7 @@ def _make_head(task: _Task) -> TaskHead:
         cached=task.cached,
         rejudged=task.rejudged,
         missing_trials=task.missing_trials,
+        ended_by=task.ended_by,
         error_msg=task.error_msg,
         stats=task.stats,
         trials=tuple(_make_trial(trial, task.requirements) for trial in task.runs),

@@ -257,6 +257,12 @@ def _check_against_suite(loading: Loading, grader: Grader | None) -> Iterator[Co
             message="pairwise graders compare with a run without skills; without --baseline they judge the output alone",
             warning=True,
         )
+    elif getattr(grader, "mode", "") == "pairwise" and loading.file.config.stop_when:
+        yield ConfigMistake(
+            path=("mode",),
+            message="pairwise graders compare trials of both arms by their number, but with stop_when each arm has as many as it needs",
+            hint="leave config.stop_when out, or run with --trials",
+        )
 
 
 def _collect_exact_names(scope: Scope, grader: Grader | None) -> None:

@@ -17,6 +17,7 @@ from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.selection import Selection
 from waza.model.skill import Target
+from waza.model.stop_when import StopWhen
 from waza.model.suite import SHORTEST_CANARY, Config, SuiteFile
 from waza.model.task import Task
 from waza.plugins import find_capabilities
@@ -175,6 +176,8 @@ def _apply_options(file: SuiteFile, request: LoadOptions) -> SuiteFile:
     config = msgspec.structs.replace(
         file.config, **{key: value for key, value in changes.items() if value or value is False}
     )
+    if request.trials:  # so many, whatever they show
+        config = msgspec.structs.replace(config, stop_when=None)
     if executor:
         config = msgspec.structs.replace(config, executor_options=options)
     if config.max_attempts == 0:
@@ -374,6 +377,7 @@ def _check_config(loading: Loading, config: Config) -> None:
             loading.file,
             config=msgspec.structs.replace(loading.file.config, mcp_servers=check_servers(loading)),
         )
+    _check_stop_when(loading)
     distinct = sorted({*loading.request.models})
     if len(distinct) > 1 and not (loading.capabilities.models or loading.capabilities.scripted):
         message = (
@@ -403,6 +407,22 @@ def _check_config(loading: Loading, config: Config) -> None:
         check_file(
             loading.at("config", "instruction_files", i), loading.fixtures, name, "missing-instructions"
         )
+
+
+def _check_stop_when(loading: Loading) -> None:
+    """Check `stop_when`, and fill in what it leaves out."""
+    config = loading.file.config
+    rule = config.stop_rule
+    if rule is None:
+        return
+    scope = loading.at("config", "stop_when")
+    least, most = rule.min_trials, rule.max_trials
+    if least >= most:
+        hint = "set max_trials, or trials_per_task, above the fewest trials"
+        scope.error("invalid-value", f"decides nothing: at least {least} and at most {most} trials", hint)
+    stop_when = StopWhen(min_trials=least, max_trials=most, ci_half_width=rule.ci_half_width)
+    config = msgspec.structs.replace(config, trials_per_task=most, stop_when=stop_when)
+    loading.file = msgspec.structs.replace(loading.file, config=config)
 
 
 def _check_skills(loading: Loading) -> None:

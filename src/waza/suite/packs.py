@@ -46,6 +46,7 @@ def with_packs(file: SuiteFile, request: LoadOptions) -> SuiteFile:
     config = msgspec.structs.replace(
         file.config,
         trials_per_task=request.trials or 1,
+        stop_when=None,
         max_attempts=1,
         pass_rule=ALL,
         fail_fast=False,

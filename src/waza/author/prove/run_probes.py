@@ -109,6 +109,7 @@ def _made_for(suite: Suite, tasks: Sequence[Task], *, programs: bool, judged: bo
         config,
         mcp_servers={},
         trials_per_task=1,
+        stop_when=None,
         pass_rule=ALL,
         max_attempts=1,
         parallel=True,
