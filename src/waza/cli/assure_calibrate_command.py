@@ -115,6 +115,10 @@ def _announce(given: CalibrateArguments, suite: Suite, plan: CalibrationPlan) ->
         f"{questions} to the judge of {config.executor} ({judge}): {pluralize(len(plan.answers), 'answer')}, {given.times} "
         f"times each; {tokens}, without the answers of the judge"
     )
+    if plan.left_out:
+        print_notice(
+            f"warning: {pluralize(len(plan.left_out), 'label')} cannot be used; the report lists them"
+        )
     if given.dry_run:
         print_line(f"{text}; nobody was asked")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -70,6 +71,7 @@ async def regrade(
     only: str = "",
     tracing: Tracing | None = None,
     listen: Callable[[RunEvent], None] | None = None,
+    workers: int = 1,
 ) -> RegradeResult:
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
@@ -77,7 +79,8 @@ async def regrade(
     reach no verdict. A trial that broke before it was
     graded stays an error without verdicts; one whose graders broke is graded again. Checkpoints keep their
     verdicts: what was seen at them is gone. Raises UsageError when there is nothing to grade, RunError when
-    the judge cannot be had. `tracing` follows what happens, and `listen` takes its events.
+    the judge cannot be had. `tracing` follows what happens, and `listen` takes its events. `workers` is how many
+    tasks are graded at the same time.
     """
     known = {task.test_id: task for task in recorded.tasks if task.runs or task.status != "skipped"}
     if only and (only not in known or only not in {task.id for task in suite.tasks}):
@@ -94,7 +97,7 @@ async def regrade(
     try:
         async with session:
             pairs = [(task, known[task.id]) for task in wanted]
-            graded = await _Regrading(session, recorded, workspace).grade(pairs)
+            graded = await _Regrading(session, recorded, workspace).grade(pairs, workers)
     except RunError as error:
         session.emit(RunFinished(status="error", error=str(error)))
         raise
@@ -143,9 +146,20 @@ class _Regrading:
         self.workspace, self.emit = workspace, session.emit
         self.records = read_transcript_records(recorded)
 
-    async def grade(self, pairs: Sequence[tuple[Task, TaskResult]]) -> list[TaskResult]:
-        """Grade tasks with their recorded trials."""
-        return [await self._task(number, len(pairs), *pair) for number, pair in enumerate(pairs, 1)]
+    async def grade(self, pairs: Sequence[tuple[Task, TaskResult]], workers: int) -> list[TaskResult]:
+        """Grade tasks with their recorded trials. Raises what breaks the first of them, and ends the others."""
+        free = asyncio.Semaphore(workers)
+
+        async def grade_one(number: int, task: Task, old: TaskResult) -> TaskResult:
+            async with free:
+                return await self._task(number, len(pairs), task, old)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                graded = [group.create_task(grade_one(number, *pair)) for number, pair in enumerate(pairs, 1)]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [one.result() for one in graded]
 
     async def _task(self, index: int, total: int, task: Task, old: TaskResult) -> TaskResult:
         where: dict[str, Any] = {"task_id": task.id, "name": task.name}

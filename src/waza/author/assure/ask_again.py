@@ -9,6 +9,7 @@ import msgspec
 
 from waza.author.assure.labels import AnswerKey, iter_trials
 from waza.author.prove.run_probes import keep_graders
+from waza.engine.plan import shared_workers
 from waza.engine.regrade import regrade
 from waza.graders._pairwise import NO_WINNER
 from waza.model.event import RunEvent, TrialFinished
@@ -92,7 +93,9 @@ async def ask_again(
             report()
 
     made = _Repeated(suite, recorded, answers, times)
-    done = await regrade(made.suite, made.result, project, workspace=None, listen=listen)
+    done = await regrade(
+        made.suite, made.result, project, workspace=None, listen=listen, workers=shared_workers([made.suite])
+    )
     by_id = {task.test_id: task for task in done.result.tasks}
     replies = {
         (one.key, grader): [

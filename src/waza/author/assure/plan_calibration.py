@@ -9,9 +9,9 @@ import msgspec
 from waza.author.assure.ask_again import AnswerToAsk, read_reply
 from waza.author.assure.calibration import UnusedLabel
 from waza.author.assure.labels import AnswerKey, Label, Labels, iter_trials, read_answers
+from waza.author.prove.graders import asks_judge
 from waza.author.tokens.count import TokenCounter, choose_counter
 from waza.errors import UsageError
-from waza.graders.base import Grader
 from waza.graders.prompt import Prompt
 from waza.kit.text import list_first
 from waza.model.loaded import Suite
@@ -116,11 +116,7 @@ def _count_tokens(trial: TrialResult, grader: str, counter: TokenCounter, compar
 def list_judges(suite: Suite) -> Judges:
     """Return the graders that ask a judge, by task and name."""
     return {
-        task.id: {
-            built.spec.name: built
-            for built in task.graders
-            if isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities()
-        }
+        task.id: {built.spec.name: built for built in task.graders if asks_judge(built)}
         for task in suite.tasks
     }
 
