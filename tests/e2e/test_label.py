@@ -102,6 +102,13 @@ def test_labelling_goes_on_where_it_ended_in_the_recorded_order(suite: Path) -> 
     assert "ann began with --seed 7" in refused.err
 
 
+def test_the_order_follows_from_the_seed(suite: Path) -> None:
+    orders = {tuple(answers_of(label(suite, "s\ns\ns\n", "--seed", str(seed)).out)) for seed in range(4)}
+    assert len(orders) > 1
+    assert len({frozenset(one) for one in orders}) == 1
+    assert not (suite / "labels.json").exists()  # nothing was labelled
+
+
 def test_two_raters_label_the_same_answers(suite: Path) -> None:
     label(suite, "p\np\np\n")
     assert label(suite, "f\nf\nf\n", "--rater", "ben").code == 0
