@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -13,7 +13,12 @@ from waza.kit.stats import pooled_variance, wilson
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, number
 from waza.results.comparison.comparison import ALPHA
-from waza.results.comparison.detectable import expected_error, smallest_detectable
+from waza.results.comparison.detectable import (
+    expected_error,
+    smallest_detectable,
+    tasks_needed,
+    trials_needed,
+)
 from waza.results.comparison.measured import measure
 from waza.results.ending import came_to_its_end, run_status
 from waza.results.noise import ACCEPTED, Pool, deal_statuses, pools_of_runs
@@ -24,8 +29,6 @@ LIMITS = (0.0, 1.0, 2.0, 5.0, 10.0)
 """Limits of a regression, in percentage points, of which the report says how often they are exceeded."""
 TRIALS = (1, 3, 5, 10)
 """Trials a task, for which the report says how many tasks a difference needs."""
-_MOST_TASKS = 1_000_000
-_MOST_TRIALS = 10_000
 
 
 class GateNoise(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,28 +174,13 @@ def _detectable(deviation: float | None, tasks: int, trials: int) -> float | Non
 
 
 def _needed(deviation: float, difference: float, trials: int) -> int | None:
-    """Return the least number of tasks with which a difference is detectable."""
-    return _least(2, _MOST_TASKS, lambda tasks: (_detectable(deviation, tasks, trials) or 0) <= difference)
+    return tasks_needed(0, deviation**2, trials=trials, difference=difference, alpha=ALPHA)
 
 
 def _trials_needed(deviation: float | None, difference: float, tasks: int) -> int | None:
-    """Return the least number of trials of so many tasks with which a difference is detectable."""
-    if not deviation or tasks < 2:
+    if not deviation:
         return None
-    return _least(1, _MOST_TRIALS, lambda trials: (_detectable(deviation, tasks, trials) or 0) <= difference)
-
-
-def _least(first: int, last: int, suffices: Callable[[int], bool]) -> int | None:
-    """Return the least number from `first` to `last` that suffices, as all above it do; None if none does."""
-    if not suffices(last):
-        return None
-    while first < last:
-        middle = (first + last) // 2
-        if suffices(middle):
-            last = middle
-        else:
-            first = middle + 1
-    return first
+    return trials_needed(0, deviation**2, tasks=tasks, difference=difference, alpha=ALPHA)
 
 
 def _notes(runs: Sequence[tuple[str, SuiteResult]], pools: Sequence[Pool]) -> Iterator[str]:

@@ -49,6 +49,16 @@ def compare_measured(
     ]
 
 
+def compare_by(metric: str, base: Measured, other: Measured, alpha: float = ALPHA) -> MetricComparison:
+    """Compare two results by one metric, which is the only one that is looked at: its p-value is not adjusted.
+
+    The metric is one of `METRICS`; else KeyError.
+    """
+    compared = {one.name: one for one in METRICS}[metric]
+    (found,) = _adjusted([_compare(base, other, compared, alpha, resample=False)])
+    return _described(found, alpha)
+
+
 def describe_scores(pairs: Sequence[tuple[Measured, Measured]], alpha: float = ALPHA) -> list[str]:
     """Return what can be said of the score of the second of each pair against the first, as `compare_measured` says it.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from waza.kit.student_t import t_quantile
 from waza.results.comparison.paired import StandardError
 
 POWER = 0.8
 """How likely a difference is to be shown, to count as one that the data could have shown."""
+_MOST_TASKS = 1_000_000
+_MOST_TRIALS = 10_000
 
 
 def smallest_detectable(error: StandardError, alpha: float, power: float = POWER) -> float | None:
@@ -29,3 +32,49 @@ def expected_error(task: float, trial: float, *, tasks: int, trials: int) -> Sta
     task: sqrt((task + 2 * trial/trials)/tasks), with tasks - 1 degrees of freedom.
     """
     return StandardError(math.sqrt((task + 2 * trial / trials) / tasks), tasks - 1)
+
+
+def tasks_needed(task: float, trial: float, *, trials: int, difference: float, alpha: float) -> int | None:
+    """Return the least number of tasks with so many trials each, in each of two results, that shows a difference.
+
+    `task` and `trial` are variances as `expected_error` takes them. None: above a million.
+    """
+    return _least(2, _MOST_TASKS, lambda tasks: _shows(task, trial, tasks, trials, difference, alpha))
+
+
+def trials_needed(task: float, trial: float, *, tasks: int, difference: float, alpha: float) -> int | None:
+    """Return the least number of trials of each of so many tasks, in each of two results, that shows a difference.
+
+    None: above 10,000, or there are fewer than two tasks.
+    """
+    if tasks < 2:
+        return None
+    return _least(1, _MOST_TRIALS, lambda trials: _shows(task, trial, tasks, trials, difference, alpha))
+
+
+def equal_pairs_needed(difference: float, alpha: float) -> int:
+    """Return how many pairs of trials that end alike, without one that does not, rule a difference of rates out.
+
+    If two rates differ by d, each pair of trials differs with a probability of at least d, so that n pairs are all
+    alike in at most (1 - d)^n of cases (the exact bound behind the rule of three: Hanley and Lippman-Hand, "If Nothing
+    Goes Wrong, Is Everything All Right?", 1983). The difference is above 0 and below 1.
+    """
+    return math.ceil(math.log(alpha) / math.log1p(-difference))
+
+
+def _shows(task: float, trial: float, tasks: int, trials: int, difference: float, alpha: float) -> bool:
+    error = expected_error(task, trial, tasks=tasks, trials=trials)
+    return (smallest_detectable(error, alpha) or 0) <= difference
+
+
+def _least(first: int, last: int, suffices: Callable[[int], bool]) -> int | None:
+    """Return the least number from `first` to `last` that suffices, as all above it do; None if none does."""
+    if not suffices(last):
+        return None
+    while first < last:
+        middle = (first + last) // 2
+        if suffices(middle):
+            last = middle
+        else:
+            first = middle + 1
+    return first
