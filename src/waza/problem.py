@@ -65,6 +65,7 @@ Code = Literal[
     "missing-license",
     "missing-lock",
     "missing-module",
+    "missing-price",
     "missing-prompty",
     "missing-repository",
     "missing-routing",

@@ -292,6 +292,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Run `waza get` with the suite's file.",
         "a fresh checkout of the suite, before `waza get`",
     ),
+    "missing-price": Explanation(
+        "A limit of money needs the price of every model that is asked, and one is not known. The limit could not be kept.",
+        "Write the price into .waza.yaml under `prices`, or install waza[prices].",
+        "limits: {max_cost: 5} with a model that no list of prices has",
+    ),
     "missing-prompty": Explanation(
         "A custom evaluator uses what only judges have, but has no .prompty file.",
         "Add the file with the name of the evaluator, or remove what the message names.",

@@ -102,6 +102,8 @@ class ArmRun:
         """Take trials until there are no more."""
         while await self.schedule.wait_for_work():
             async with self.slots:
+                if met := self.context.meter.refusal():
+                    self._stop(f"{met}; go on with --resume")
                 taken = self.schedule.take()
                 if taken is None:
                     continue

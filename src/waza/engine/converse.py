@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from waza.engine.attempt_clock import AttemptClock
+from waza.engine.limits import TrialMeter
 from waza.engine.responder import ResponderSession
 from waza.errors import ExecutorError, is_outside
 from waza.model.agent import Limits, Session
@@ -59,6 +60,7 @@ class Conversation:
         self.error = self.unanswered = ""
         self.broke = ""  # the executor's error, about which no judge is asked
         self.timed_out = self.outside = False
+        self.retry_after: float | None = None  # as the server of the agent asks
         self.checkpoints: list[CheckpointRecord] = []
         self.responder: ResponderRecord | None = None
         self.turns = 0
@@ -82,6 +84,7 @@ class Conversation:
         self.session_id = turn.session_id or self.session_id
         self.timed_out = self.timed_out or turn.timed_out
         self.outside = self.outside or turn.outside
+        self.retry_after = turn.retry_after
 
     def add_broken(self, prompt: str, turn: Turn) -> None:
         """Add a later turn that broke: its prompt and cost. All else of it is kept only if its time ran out."""
@@ -92,7 +95,7 @@ class Conversation:
             return
         events = self.clock.timed(turn_events(prompt, turn))
         self.events += [event for event in events if event.type == PROMPT]
-        self.outside = self.outside or turn.outside
+        self.outside, self.retry_after = self.outside or turn.outside, turn.retry_after
         self.usages.append(turn.usage)
         self.denials += turn.denials
 
@@ -147,7 +150,8 @@ class Driver(msgspec.Struct):
     """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or "".
 
     `explain_failure` makes the error of a turn of an exception. `clock` is that of the conversation; if it is
-    measured, so is the duration of a turn that its executor leaves out.
+    measured, so is the duration of a turn that its executor leaves out. `meter` counts what turns use; `model` is that of the
+    agent.
     """
 
     session: Session
@@ -159,6 +163,8 @@ class Driver(msgspec.Struct):
     warn: Callable[[str], None]
     grade_checkpoint: GradeCheckpoint | None
     responder: ResponderSession | None
+    meter: TrialMeter
+    model: str
 
 
 async def converse(conversation: Conversation, driver: Driver) -> None:
@@ -183,16 +189,21 @@ async def converse(conversation: Conversation, driver: Driver) -> None:
 
 
 async def _send(driver: Driver, number: int, prompt: str) -> Turn:
-    """Send one prompt. A session that exceeds the limit of the turn is given up after GRACE seconds."""
+    """Send one prompt. A session that exceeds the limit of the turn is given up after GRACE seconds.
+
+    ExecutorError: a limit of the trial or of the run leaves nothing for another turn.
+    """
+    await driver.meter.admit()
     driver.report_turn(number, prompt, None)
-    limit = driver.limits.turn + GRACE if driver.limits.turn else None
+    limits = msgspec.structs.replace(driver.limits, turn=driver.meter.within(driver.limits.turn))
+    limit = limits.turn + GRACE if limits.turn else None
     started = time.monotonic()
     driver.clock.send_prompt()
     try:
         async with asyncio.timeout(limit):
-            turn = _checked(await driver.session.send(prompt, driver.limits))
+            turn = _checked(await driver.session.send(prompt, limits))
     except TimeoutError:
-        seconds = driver.limits.turn
+        seconds = limits.turn
         turn = Turn(
             error=f"the agent did not answer within {seconds:g} s",
             timed_out=True,
@@ -200,6 +211,7 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
         )
     finally:
         driver.clock.end_turn()
+    turn = driver.meter.count_turn(turn, driver.model)
     if driver.clock.measured and not turn.duration_ms:
         took = round((time.monotonic() - started) * 1000)
         turn = msgspec.structs.replace(turn, duration_ms=took)

@@ -26,7 +26,7 @@ from waza.model.suite import SuiteFile
 from waza.model.task import Task
 from waza.problem import display_path
 from waza.results.assemble import Fold, Triggers
-from waza.results.ending import COMPLETE
+from waza.results.ending import COMPLETE, LIMIT_MET
 from waza.results.journal_lines import (
     JOURNAL,
     RESULTS,
@@ -228,6 +228,7 @@ def _merge(group: Sequence[_Found]) -> MergedRun:
     reader = _Journals([one.directory for one in group])
     triggers, warnings = Triggers(), dict[str, None]()
     ends: set[EndStatus] = set()
+    limits: list[str] = []
     for one, journal in zip(group, reader.journals, strict=True):
         past = replay(journal, fold, "outside", {task.id for task in one.header.tasks})
         end = past.end
@@ -239,6 +240,7 @@ def _merge(group: Sequence[_Found]) -> MergedRun:
             triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
         warnings |= dict.fromkeys(end.warnings)
         ends.add(end.status)
+        limits += [f"shard {one.whole.shard.number}: {end.limit}"] if end.limit else []
     outcome, unmeasured = fold.outcome(
         reader,
         run_id=_run_id(group),
@@ -247,6 +249,7 @@ def _merge(group: Sequence[_Found]) -> MergedRun:
         warnings=list(warnings),
         metadata={
             "run_status": next((status for status in _ENDS if status in ends), COMPLETE),
+            **({LIMIT_MET: "; ".join(limits)} if limits else {}),
             "waza_version": __version__,
             **_origin(group),
         },

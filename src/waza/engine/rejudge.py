@@ -23,6 +23,7 @@ from waza.errors import ExecutorError, is_outside
 from waza.kit.os_errors import describe_os_error
 from waza.model.result import TrialResult
 from waza.model.trial import Trial
+from waza.results.cost import charges, cost_of
 
 
 async def rejudge(context: RunContext, trial: Trial, cached: CachedTrial) -> FinishedTrial:
@@ -67,6 +68,9 @@ async def _grade(
     judge = context.executor.judge(render_attempt(context.run_id, trial, result.attempts))
     if watch is not None and judge is not None:
         judge = watch.judge(judge)
+    meter = context.meter.trial()
+    if judge is not None:
+        judge = meter.judge(judge, context.helpers.judge_model)
     observation = rebuild_observation(task, result, workspace, trial.baseline_output)
     graded = await grade(
         rejudged_graders(task), observation, msgspec.structs.replace(context.helpers, judge=judge), watch
@@ -74,6 +78,8 @@ async def _grade(
     whole = msgspec.structs.replace(graded, validations={**(result.validations or {}), **graded.validations})
     status = trial_status("", whole, result.checkpoints, has_baseline=context.plan.has_baseline)
     error = grading_error(whole)
+    if (limit := meter.end()) and limit not in error:
+        status, error = "error", "; ".join(filter(None, (error, limit)))
     new = msgspec.structs.replace(
         result,
         status=status,
@@ -85,9 +91,10 @@ async def _grade(
             status, result.final_output, error, whole.failed, context.redactor
         ),
     )
+    cost = cost_of(charges(new, "", context.helpers.judge_model, judges_only=True), context.meter.prices)
     return FinishedTrial(
-        storable(new, context.redactor),
-        graded.outside,
+        storable(msgspec.structs.replace(new, cost=cost), context.redactor),
+        graded.outside or meter.outside,
         context.redactor.text(error) if graded.outside else "",
     )
 

@@ -8,9 +8,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from waza.model.cost import Spent
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
+from waza.results.cost import charges, spent
 from waza.results.journal_lines import NumberedLine, RunEnd, TrialRecord, damaged_line_error
+from waza.suite.prices import Prices
 
 Repeat = Literal["outside", "errors"]
 """Which errors a resumed run repeats: those with a cause outside of the agent, or all of them."""
@@ -34,8 +37,8 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
 
     `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
     has the results of the trigger tests; None: they are still to be run, or to be run again. `read` is what graders read when the
-    first of the trials began. `warnings` are those of the run as a whole. `end` is how the last part ended; None for one
-    that was killed.
+    first of the trials began. `warnings` are those of the run as a whole, `spent` is what they all used. `end` is how the
+    last part ended; None for one that was killed.
     """
 
     complete: bool = False
@@ -44,6 +47,7 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
     triggers: Triggers | None = None
     read: dict[str, str] = {}
     warnings: list[str] = []
+    spent: Spent = Spent()
     end: RunEnd | None = None
 
 
@@ -54,7 +58,8 @@ def replay(
 
     `only`: the journal is of a shard, which has these tasks of all in the fold.
     """
-    past, part = ReplayedRun(), dict[Arm, int]()
+    past, part, used = ReplayedRun(), dict[Arm, int](), Spent()
+    prices = Prices.of(fold.suite)
     outside = dict[TrialKey, bool]()
     end: RunEnd | None = None
     for found in journal:
@@ -66,9 +71,12 @@ def replay(
             _add_trial(trial, journal, fold, found, only)
             outside[TrialKey(trial.arm, trial.task, trial.result.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
+            used = used.plus(_spent(trial, fold, prices))
         else:  # the end of a part, or the start of the next one after a kill
             _end_part(past, fold, found.line.end, part)
-            part = {}
+            known = found.line.end.spent if found.line.end else Spent()
+            past.spent = known if known != Spent() else past.spent.plus(used)
+            part, used = {}, Spent()
         end = found.line.end
         if end is not None and end.status == "complete":
             _check_whole(journal, fold, found, end, only)
@@ -77,6 +85,7 @@ def replay(
             )
     _add_durations(fold, part)
     past.end = end
+    past.spent = past.spent.plus(used)
     to_repeat = {key for key, out in outside.items() if _is_error(fold, key) and (out or repeat == "errors")}
     past.repeat, past.trials = to_repeat, len(outside) - len(to_repeat)
     if repeat == "errors" and past.triggers and past.triggers.metrics and past.triggers.metrics.errors:
@@ -107,6 +116,18 @@ def _add_trial(
     if why := f"there is no task {trial.task!r} in this shard" if elsewhere else contradiction(trial, fold):
         raise damaged_line_error(journal.directory, found.number, why)
     fold.add(trial.arm, trial.task, trial.result, found.offset, cached=trial.cached, rejudged=trial.rejudged)
+
+
+def _spent(trial: TrialRecord, fold: Fold, prices: Prices) -> Spent:
+    """Return what a trial used. One from the cache used nothing, or what judges did."""
+    total = Spent()
+    if trial.cached and not trial.rejudged:
+        return total
+    judge = fold.suite.file.config.judge_model or fold.model
+    for usage, model in charges(trial.result, fold.model, judge, judges_only=trial.rejudged):
+        if usage is not None:
+            total = total.plus(spent(usage, model, prices))
+    return total
 
 
 def contradiction(trial: TrialRecord, fold: Fold) -> str:

@@ -15,6 +15,7 @@ from waza.engine.cache import Cache
 from waza.engine.cancellation import Cancellation
 from waza.engine.executor_factory import StartedExecutor, start_executor
 from waza.engine.invocation import InvocationJournal, Job
+from waza.engine.limits import RunMeter
 from waza.engine.origin import Origins
 from waza.engine.pinned_commits import pin_commits
 from waza.engine.plan import ArmPlan, Plan, make_plan
@@ -42,6 +43,7 @@ from waza.model.verdict import Helpers, SharedResources
 from waza.results.assemble import Triggers
 from waza.results.journal_lines import EndStatus, RunEnd
 from waza.results.outcome import Outcome
+from waza.suite.prices import Prices
 from waza.workspace.run_tempdir import RunTempdir, Worktree
 
 if TYPE_CHECKING:
@@ -171,7 +173,7 @@ async def run_suite(
     outcome = _write_results(run_directory, status, emit)
     if live is not None:
         live.close()
-    emit(RunFinished(status=status, error=run.stopped, verdict=outcome.verdict.status))
+    emit(RunFinished(status=status, error=run.stopped or run.meter.met, verdict=outcome.verdict.status))
     return FinishedRun(
         outcome=outcome,
         run_directory=run_directory,
@@ -238,7 +240,14 @@ class _Run:
         self.triggers: Triggers | None = run_directory.past.triggers
         self.durations = dict.fromkeys(self.fold.durations, 0)  # of this part of the run
         self.skipped: dict[Arm, list[str]] = {}
-        self.stopped = ""  # why the run was stopped for a cause outside of the agent
+        self.stopped = ""  # why the run was stopped: a limit was met, or a cause outside of the agent
+        self.meter = RunMeter(
+            plan.suite.file.config.limits,
+            Prices.of(plan.suite),
+            scripted=plan.suite.capabilities.scripted,
+            before=run_directory.past.spent,
+            seconds=sum(self.fold.durations.values()) / 1000,
+        )
         config, limits = plan.suite.file.config, options.project.keys.graders
         self.context = RunContext(
             plan=plan,
@@ -267,6 +276,7 @@ class _Run:
             skip_graders=options.skip_graders,
             detailed=options.detailed or tracer is not None,
             tracer=tracer,
+            meter=self.meter,
         )
 
     async def execute(self) -> EndStatus:
@@ -322,7 +332,16 @@ class _Run:
 
     @property
     def _may_go_on(self) -> bool:
-        return self.cancellation.stopped_by is None and not self.stopped
+        if self.cancellation.stopped_by is not None or self.stopped:
+            return False
+        if met := self.meter.refusal():
+            self._stop(met)
+        return not self.stopped
+
+    def _stop(self, limit: str) -> None:
+        """Start no more arms and no trigger tests, since a limit was met."""
+        self.stopped = f"{limit}; go on with --resume"
+        self.emit(SuiteStopped(reason=self.stopped))
 
     async def _run_arm(self, arm: ArmPlan) -> None:
         if not self._may_go_on:
@@ -347,6 +366,8 @@ class _Run:
         started = time.monotonic()
         try:
             self.triggers = await self.cancellation.run_cancellable(run_trigger_tests(self.context, tests))
+            if self.triggers is None:
+                self._stop(self.meter.met)
         except ExecutorError as error:
             self._warn(f"the trigger tests could not run: {error}")
         except asyncio.CancelledError:
@@ -363,7 +384,9 @@ class _Run:
     def _record_end(self) -> EndStatus:
         """Write how this part of the run ended; what cannot be written is a warning, the results still count."""
         interrupted = self.cancellation.exit_code is not None
-        status: EndStatus = "cancelled" if interrupted else "stopped" if self.stopped else "complete"
+        limit = self.meter.end()
+        status: EndStatus = "stopped" if self.stopped else "complete"
+        status = "cancelled" if interrupted else "limit" if limit else status
         triggers = self.triggers or Triggers()
         end = RunEnd(
             status=status,
@@ -377,6 +400,8 @@ class _Run:
             trigger_results=list(triggers.results),
             trigger_usages=list(triggers.usages),
             warnings=self.run_directory.warnings,
+            spent=self.meter.account.spent,
+            limit=limit if status == "limit" else "",
         )
         try:
             self.run_directory.end(end)

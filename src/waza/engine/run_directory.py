@@ -26,6 +26,7 @@ from waza.model.recording import TranscriptRecord
 from waza.model.shard import PlannedSuite, WholeRun
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers, groups_of
+from waza.results.ending import LIMIT_MET
 from waza.results.journal_lines import (
     EndStatus,
     PlannedTask,
@@ -62,6 +63,7 @@ class RunDirectory:
         self.resumed = past is not None
         self.triggers = self.past.triggers or Triggers()
         self.warnings = list(self.past.warnings)  # of the run as a whole
+        self.limit = ""  # the limit that was met, in words
         self.saved: Path | None = None  # the results file, once it is written
 
     @property
@@ -107,6 +109,7 @@ class RunDirectory:
     def end(self, end: RunEnd) -> None:
         """Write the end of a part of the run. WazaError: it cannot be written."""
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
+        self.limit = end.limit
         self.journal.write_end(end)
 
     def finish(self, status: EndStatus) -> tuple[Outcome, list[str]]:
@@ -117,7 +120,12 @@ class RunDirectory:
             timestamp=self.journal.header.started,
             triggers=self.triggers,
             warnings=self.warnings,
-            metadata={"run_status": status, "waza_version": __version__, **self._origin()},
+            metadata={
+                "run_status": status,
+                **({LIMIT_MET: self.limit} if self.limit else {}),
+                "waza_version": __version__,
+                **self._origin(),
+            },
         )
         if error := self.save(outcome):
             warnings = [*warnings, error]

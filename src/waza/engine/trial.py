@@ -18,9 +18,11 @@ from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.canary import shows_canary
 from waza.engine.converse import Conversation, Driver, converse
+from waza.engine.error_retries import wait_before
 from waza.engine.expected import AgentFacts, expected_checks
 from waza.engine.grade import Grading, as_validation, grade
 from waza.engine.grading_context import GradingContext
+from waza.engine.limits import RunMeter, TrialMeter
 from waza.engine.plan import Plan
 from waza.engine.record import empty_digest, failure_artifacts, judge_session_digest, session_digest, storable
 from waza.engine.responder import ResponderSession
@@ -34,6 +36,7 @@ from waza.kit.os_errors import describe_os_error
 from waza.kit.redact import FullRedactor, Redactor
 from waza.kit.template import fill, render
 from waza.model.agent import AttemptWorkspace, Executor, Interview, Judge, Limits, Session
+from waza.model.cost import Cost
 from waza.model.event import (
     AttemptRetried,
     CheckpointGraded,
@@ -58,6 +61,7 @@ from waza.model.task import Checkpoint, Task
 from waza.model.tracing import RunTracer
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
+from waza.results.cost import charges, cost_of
 from waza.results.ending import CHECKPOINT_GRADING, GRADING
 from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
@@ -73,7 +77,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """What the trials of a run share. `outputs` are the files and directories that waza writes.
 
     `warn` takes warnings of the run as a whole: they are shown, and are in its results. `recorder` writes the evidence of
-    each trial, where evidence was asked for. `detailed`: `emit` also takes what happens inside attempts.
+    each trial, where evidence was asked for. `detailed`: `emit` also takes what happens inside attempts. `meter` holds the
+    limits of the run.
     """
 
     plan: Plan
@@ -90,6 +95,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     recorder: RunRecorder | None = None
     detailed: bool = False
     tracer: RunTracer | None = None
+    meter: RunMeter = msgspec.field(default_factory=RunMeter)
 
     def watch(self, trial: Trial, attempt: int) -> AttemptWatch | None:
         """Return what reports an attempt, or None if nobody wants to know."""
@@ -105,6 +111,10 @@ class FinishedTrial(msgspec.Struct, frozen=True):
     broke: str = ""
     """The error of the executor that ended it, or of graders for a cause outside of the agent. A time limit is no
     such error."""
+    may_pass: bool = False
+    """It broke for a cause outside of the agent that may not last, and no limit ended it."""
+    retry_after: float | None = None
+    """Seconds after which the server of the agent takes requests again, if it says so."""
     saved: SavedAttempt | None = None
     """What the cache needs of the last attempt, for a trial with `keep`."""
     files: CollectedFiles | None = None
@@ -114,19 +124,24 @@ class FinishedTrial(msgspec.Struct, frozen=True):
 async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
     """Run one trial: attempts until one does not fail. Its result is that of the last attempt.
 
-    The result can be stored as it is: secrets are redacted, and huge texts are cut.
+    An attempt that broke for a cause that may pass is made again, `config.error_retries` times in a trial. The result can be stored as it is: secrets are redacted, and huge texts are cut.
     """
     task, discarded = trial.task, list[AttemptRecord]()
     sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
-    for number in range(1, trial.max_attempts + 1):
+    meter, retries, number = context.meter.trial(), 0, 1
+    while True:
         watch = context.watch(trial, number)
         if watch is not None:
             watch.start(trial.max_attempts)
-        finished = await _run_attempt(context, trial, number, watch)
+        finished = await _run_attempt(context, trial, number, watch, meter)
         result = finished.result
         if watch is not None:
             watch.finish(result)
         sessions += result.grader_sessions
+        if await _may_retry(context, trial, finished, meter, retries + 1):
+            retries += 1
+            discarded.append(_attempt_record(result, number))
+            continue
         if result.status != "failed" or number == trial.max_attempts:
             break
         discarded.append(_attempt_record(result, number))
@@ -140,15 +155,41 @@ async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
                 failed_graders=tuple(discarded[-1].failed_graders),
             )
         )
+        number += 1
     result = msgspec.structs.replace(
-        result, attempts=number, attempt_history=discarded, grader_sessions=sessions
+        result, attempts=number, attempt_history=discarded, grader_sessions=sessions, error_retries=retries
     )
+    result = msgspec.structs.replace(result, cost=_cost(context, result))
     return FinishedTrial(
         await _record_evidence(context, trial, result, finished.files),
         finished.outside,
         context.redactor.text(finished.broke),
-        finished.saved,
+        saved=finished.saved,
     )
+
+
+async def _may_retry(
+    context: RunContext, trial: Trial, finished: FinishedTrial, meter: TrialMeter, retry: int
+) -> bool:
+    """Tell whether an attempt that broke is to be made again, counted from 1, after the wait for it."""
+    most = context.plan.suite.file.config.error_retries
+    if not finished.may_pass or retry > most or meter.run.refusal():
+        return False
+    wait = wait_before(retry, finished.retry_after)
+    if wait is None:
+        return False
+    reason = context.redactor.text(finished.result.error_msg)
+    context.emit(
+        Warned(
+            message=f"{trial.task.name}: {reason}; tried again in {wait:.1f} s (error retry {retry} of {most})"
+        )
+    )
+    await meter.wait(wait)
+    return True
+
+
+def _cost(context: RunContext, result: TrialResult) -> Cost | None:
+    return cost_of(charges(result, context.plan.model, context.helpers.judge_model), context.meter.prices)
 
 
 async def _record_evidence(
@@ -219,7 +260,7 @@ def _attempt_record(result: TrialResult, number: int) -> AttemptRecord:
 
 
 async def _run_attempt(
-    context: RunContext, trial: Trial, number: int, watch: AttemptWatch | None
+    context: RunContext, trial: Trial, number: int, watch: AttemptWatch | None, meter: TrialMeter
 ) -> FinishedTrial:
     attempt, started = render_attempt(context.run_id, trial, number), time.monotonic()
     task = attempt.task
@@ -232,11 +273,15 @@ async def _run_attempt(
             context.tempdir, context.relay, task, wanted=needed, watch=watch, scripted=scripted
         )
         async with scope as (place, mocked):
-            return await _run_in_workspace(context, trial, attempt, place, mocked, watch)
+            return await _run_in_workspace(context, trial, attempt, place, mocked, watch, meter)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial
         reason = explain_failure(context, task, error)
+        outside = is_outside(error)
         return FinishedTrial(
-            _failed_result(context, attempt, reason, started), is_outside(error), str(reason)
+            _failed_result(context, attempt, reason, started),
+            outside,
+            "" if meter.cut else str(reason),
+            may_pass=outside and not meter.cut,
         )
 
 
@@ -287,6 +332,7 @@ async def _run_in_workspace(
     place: AttemptWorkspace,
     mocked: AttemptMocks | None,
     watch: AttemptWatch | None,
+    meter: TrialMeter,
 ) -> FinishedTrial:
     task = attempt.task
     clock = AttemptClock(measured=not context.plan.suite.capabilities.scripted)
@@ -294,6 +340,8 @@ async def _run_in_workspace(
     judge = context.executor.judge(attempt)
     if watch is not None and judge is not None:
         judge = watch.judge(judge)
+    if judge is not None:
+        judge = meter.judge(judge, context.helpers.judge_model)
     helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
     session = await context.executor.open(attempt, place)
     async with _Closing(session, "the session", context, conversation):
@@ -314,6 +362,8 @@ async def _run_in_workspace(
                     if context.skip_graders
                     else _checkpoint_grader(context, attempt, helpers, grading_context, watch, clock),
                     responder=responder,
+                    meter=meter,
+                    model=context.plan.model,
                 )
                 await converse(conversation, driver)
             if mocked is not None and (complaint := mocked.call_count_error()):
@@ -340,6 +390,8 @@ async def _run_in_workspace(
                 grading = await grade_observation(
                     context.plan.suite, attempt, observation, helpers, task.graders, watch, clock
                 )
+    if (limit := meter.end()) and limit not in conversation.error:
+        conversation.fail(limit)
     if shows_canary(context.plan.suite.file.canary, observation.output, observation.transcript):
         context.warn(
             f"{task.name}: the agent shows the canary of the suite, so it has read the suite's files"
@@ -355,10 +407,13 @@ async def _run_in_workspace(
     )
     sessions = [judge_session_digest(one, clock) for one in (judge.sessions if judge else ())]
     outside_error = grading_error(grading) if grading is not None and grading.outside else ""
+    outside = conversation.outside or bool(outside_error) or meter.outside
     return FinishedTrial(
         msgspec.structs.replace(result, grader_sessions=sessions),
-        outside=conversation.outside or bool(outside_error),
-        broke="" if conversation.timed_out else conversation.broke or outside_error,
+        outside=outside,
+        broke="" if conversation.timed_out or meter.cut else conversation.broke or outside_error,
+        may_pass=outside and not (conversation.timed_out or meter.cut),
+        retry_after=conversation.retry_after,
         saved=saved,
         files=files,
     )

@@ -28,10 +28,11 @@ from waza.suite.discover import is_searched
 LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
 
 
-async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Triggers:
+async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Triggers | None:
     """Run every prompt in a session of its own, or take a scripted executor's answers from its script.
 
-    A session that breaks before the skill fired counts as the wrong answer, and as an error.
+    A session that breaks before the skill fired counts as the wrong answer, and as an error. None: a limit of the run left
+    nothing for the rest of them.
     """
     prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
     prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
@@ -43,9 +44,11 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
     skill = context.plan.suite.trigger_target.name if context.plan.suite.trigger_target else tests.skill
     gate = asyncio.Semaphore(context.plan.trigger_workers)
 
-    async def one(number: int, prompt: TriggerPrompt, *, should: bool) -> Turn:
+    async def one(number: int, prompt: TriggerPrompt, *, should: bool) -> Turn | None:
         trial = Trial(task=msgspec.structs.replace(task, prompt=prompt.prompt), number=number)
         async with gate:
+            if context.meter.refusal():
+                return None
             return await _run_prompt(context, trial, skill, prompt, should=should)
 
     async with asyncio.TaskGroup() as group:
@@ -53,7 +56,9 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
             group.create_task(one(number, prompt, should=should))
             for number, (prompt, should) in enumerate(prompts, 1)
         ]
-    turns = [session.result() for session in running]
+    turns = [turn for session in running if (turn := session.result()) is not None]
+    if len(turns) < len(prompts) or any(turn.error and turn.error == context.meter.met for turn in turns):
+        return None
     results = [
         _judged(context, skill, prompt, turn, should=should)
         for (prompt, should), turn in zip(prompts, turns, strict=True)
@@ -110,7 +115,7 @@ async def _run_prompt(
 
 async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatch | None) -> Turn:
     """Return the turn that a prompt led to; one whose session breaks, also when it is closed, is an error."""
-    task = trial.task
+    task, meter = trial.task, context.meter.trial()
     attempt = Attempt(trial=trial.key, number=1, task=task)
     limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
     report_turn = turn_reporter(context, attempt, watch, "trigger") if watch else None
@@ -121,7 +126,9 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
             try:
                 if report_turn:
                     report_turn(1, task.prompt, None)
-                turn = await session.send(task.prompt, limits)
+                await meter.admit()
+                limits = msgspec.structs.replace(limits, turn=meter.within(limits.turn))
+                turn = meter.count_turn(await session.send(task.prompt, limits), context.plan.model)
                 turn = msgspec.structs.replace(turn, events=turn_events(task.prompt, turn))
                 if report_turn:
                     report_turn(1, task.prompt, turn)

@@ -191,7 +191,8 @@ class A2ASession:
                     return Turn(error=_fault(error), outside=_is_outside(error))
                 if wait is None:
                     throttled = response.status_code == http.TOO_MANY_REQUESTS
-                    return Turn(error=_fault(error), throttled=throttled, outside=True)
+                    asked = http.parse_retry_after(response)
+                    return Turn(error=_fault(error), throttled=throttled, retry_after=asked, outside=True)
                 await asyncio.sleep(_wait(response, wait))
             else:
                 self.context_id = answer.context_id or self.context_id

@@ -28,8 +28,8 @@ from waza.model.agent import (
     MockedAnswer,
     Setup,
 )
-from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedCall, ScriptedSkill
-from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage
+from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedCall, ScriptedSkill, ScriptedUsage
+from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage, add_usage
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -124,19 +124,11 @@ class MockSession:
     def _play(self, turn: MockTurn, number: int, took: int) -> Turn:
         self._change_files(turn)
         skills = tuple(_invocation(skill) for skill in turn.skills or ())
-        usage = turn.usage
         return Turn(
             output=turn.output,
             events=_events(turn, number, skills),
             skills=skills,
-            usage=Usage(
-                turns=1,
-                input_tokens=usage.input_tokens if usage else 0,
-                output_tokens=usage.output_tokens if usage else 0,
-                cache_read_tokens=usage.cache_read_tokens if usage else 0,
-                cache_write_tokens=usage.cache_write_tokens if usage else 0,
-                premium_requests=usage.premium_requests if usage else 0,
-            ),
+            usage=_usage(turn.usage or ScriptedUsage()),
             duration_ms=took,
             citations=turn.citations,
             diagnostics=turn.diagnostics,
@@ -170,6 +162,10 @@ class MockSession:
         if not is_inside(root, path):
             raise ExecutorError(f"the script cannot touch {name!r}: it leads outside of the workspace")
         return path
+
+
+def _usage(usage: ScriptedUsage) -> Usage:
+    return Usage(turns=1, **msgspec.structs.asdict(usage))
 
 
 def _invocation(skill: ScriptedSkill | str) -> SkillInvocation:
@@ -233,7 +229,7 @@ class MockJudge:
     def __init__(self, script: MockScript) -> None:
         self.script = script
         self.passes: Counter[str] = Counter()
-        self.sessions: list[JudgeSession] = []  # a script costs nothing
+        self.sessions: list[JudgeSession] = []  # of questions whose script says what they used
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> MockInterview:
         """Start a scripted interview."""
@@ -261,7 +257,11 @@ class MockInterview:
             number = self.judge.passes[question.asker]
             self.judge.passes[question.asker] += 1
             steps = steps[number : number + 1]
-        return _answer(steps)
+        answer = _answer(steps)
+        if answer.usage is not None:
+            name = f"mock-judge-{next(_sessions)}"
+            self.judge.sessions.append(JudgeSession(session_id=name, usage=answer.usage, calls=answer.calls))
+        return answer
 
     async def aclose(self) -> None:
         """Nothing to end."""
@@ -283,9 +283,10 @@ def _answer(steps: list[JudgeStep]) -> JudgeAnswer:
     """Return what a judge says that takes these steps; an error ends its turn."""
     calls: list[JudgeToolCall] = []
     text: list[str] = []
+    usage = add_usage([_usage(step.usage) for step in steps if step.usage is not None])
     for step in steps:
         if step.error is not None:
-            return JudgeAnswer(text="\n".join(text), calls=tuple(calls), error=step.error)
+            return JudgeAnswer(text="\n".join(text), calls=tuple(calls), error=step.error, usage=usage)
         if step.reply is not None:
             text.append(step.reply)
         elif step.winner is not None:
@@ -295,7 +296,7 @@ def _answer(steps: list[JudgeStep]) -> JudgeAnswer:
             calls.append(JudgeToolCall(name=PASS, args={"reason": step.passes}))
         else:
             calls.append(JudgeToolCall(name=FAIL, args={"reason": step.fail or ""}))
-    return JudgeAnswer(text="\n".join(text), calls=tuple(calls))
+    return JudgeAnswer(text="\n".join(text), calls=tuple(calls), usage=usage)
 
 
 class ScriptedAgent(MockExecutor):

@@ -9,6 +9,7 @@ import msgspec
 
 from waza.model.base import CountOrOff, Keys, NonBlank, NonNegative
 from waza.model.capabilities import Capabilities
+from waza.model.cost import PriceKeys
 from waza.model.selection import Selection, Shard
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
@@ -238,6 +239,8 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
     """Limits on the size of files."""
     graders: GraderKeys = GraderKeys()
     """Limits of graders."""
+    prices: PriceKeys | None = None
+    """What models cost. Without it costs are known by the extra `prices` alone, if it is installed."""
     storage: StorageKeys | None = None
     """Where results are uploaded to."""
     registries: list[RegistrySource] = []
@@ -287,6 +290,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     everything that may change a verdict, but for the model. `trigger_target` is the skill that the trigger tests are about,
     where it was found. `filtered`: options chose among its tasks; `selection` says which part they left, None for all.
     `packs` are the names of the packs whose tasks are in the place of its own. `part`: this is one shard of the suite.
+    `prices` are those of its project.
     """
 
     path: Path
@@ -307,6 +311,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     selection: Selection | None = None
     packs: tuple[str, ...] = ()
     part: SuitePart | None = None
+    prices: PriceKeys = PriceKeys()
 
     @property
     def all_tasks(self) -> tuple[Task, ...]:

@@ -68,6 +68,8 @@ class ScriptedUsage(Keys, frozen=True, kw_only=True):
     """Tokens that were written to the provider's cache."""
     premium_requests: float = 0
     """Premium requests that GitHub Copilot would charge."""
+    ai_credits: float | None = None
+    """AI credits that GitHub Copilot would charge. Left out: none are reported."""
 
 
 class MockTurn(Keys, frozen=True, kw_only=True):
@@ -120,6 +122,8 @@ class JudgeStep(Keys, frozen=True, kw_only=True, rename={"passes": "pass"}):
     """The judge replies with this text and gives no verdict."""
     error: str | None = None
     """The judge's turn ends in this error."""
+    usage: ScriptedUsage | None = None
+    """Tokens that the judge reports. Left out: none are reported."""
 
 
 class ResponderStep(Keys, frozen=True, kw_only=True):

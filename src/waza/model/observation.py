@@ -229,6 +229,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no answer; empty: there is one."""
     throttled: bool = False
     """The agent takes no requests for now, but may later."""
+    retry_after: float | None = None
+    """Seconds after which it may, if its server says so."""
     outside: bool = False
     """It broke for a cause outside of the agent (its server, the disk, a runtime that died), so that a resumed
     run repeats the trial."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from waza.model.cost import Cost
 from waza.model.observation import CommandInvocation, Denial, Event, SkillInvocation, ToolEvent, Usage
 from waza.model.pass_rule import ALL, PassRule
 from waza.model.requirement import RecordedRequirement
@@ -221,7 +222,10 @@ class TrialResult(ResultPart, frozen=True, kw_only=True):
     attempt_history: list[AttemptRecord] = []
     """Discarded attempts."""
     error_retries: int = 0
-    """How often the trial was repeated by `--resume` or `--retry-errors` after an error."""
+    """How often the trial was repeated after an error: by `config.error_retries`, `--resume` or `--retry-errors`."""
+    cost: Cost | None = None
+    """What the trial cost in the run that asked its agent: all attempts, judges and responders. Left out where a price, or
+    the tokens, are not known."""
     timed_out: bool = False
     """A time limit ended the trial."""
     duration_unknown: bool = False
@@ -366,6 +370,9 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     """What the skills changed, in a run with a baseline."""
     error_msg: str = ""
     """Why the task did not start."""
+    cost: Cost | None = None
+    """What its trials cost in this run, those that were repeated included. Answers from the cache cost nothing. Left out
+    where a price, or the tokens, are not known."""
     requirements: list[RecordedRequirement] = []
     """What is required of the task, and which verdicts observe it; `waza show --requirements` joins the two."""
 
@@ -431,6 +438,9 @@ class Summary(ResultPart, frozen=True, kw_only=True):
     """Figures for groups of tasks."""
     usage: Usage | None = None
     """Tokens and requests of the agent over all trials."""
+    cost: Cost | None = None
+    """What all trials and trigger tests cost in this run, judges and responders included. Left out where a price, or the
+    tokens, are not known."""
     statistics: SuiteStatistics | None = None
     """Intervals, and how likely several trials pass."""
     graded_success_rate: float | None = None

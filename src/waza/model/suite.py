@@ -22,6 +22,36 @@ BEHAVIOURAL = ("behavior", "action_sequence", "tool_calls", "tool_constraint")
 METRICS = ("trigger_accuracy", "trigger_precision", "trigger_recall", "task_completion", "behavior_quality")
 
 
+TokenLimit = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+Amount = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+
+
+class TrialLimitKeys(Keys, frozen=True, kw_only=True):
+    """`config.limits.trial`: what one trial may use, in all its attempts, with its judges and its responder."""
+
+    strict_keys: ClassVar[bool] = True
+    max_total_tokens: TokenLimit | None = None
+    """Input and output tokens, at most."""
+    max_cost: Amount | None = None
+    """Money, at most, in the currency of the prices. Needs the price of every model (`prices` of `.waza.yaml`, or the
+    extra `prices`)."""
+    max_ai_credits: Amount | None = None
+    """AI credits of GitHub Copilot, at most."""
+    max_wall_seconds: Amount | None = None
+    """Seconds, at most. A turn, or the question of a judge, that is under way then is cut off."""
+
+
+class LimitKeys(TrialLimitKeys, frozen=True, kw_only=True):
+    """`config.limits`: what a run may use, in all its parts: with both arms, judges, responders and trigger tests."""
+
+    max_concurrent_judges: Count | None = None
+    """Questions to judges and responders at the same time, at most."""
+    requests_per_minute: Count | None = None
+    """Prompts to agents and questions to judges and responders within 60 seconds, at most; others wait."""
+    trial: TrialLimitKeys | None = None
+    """What one trial may use. One that uses more is an error."""
+
+
 class Config(Keys, frozen=True, kw_only=True):
     """`config`: how the suite is run."""
 
@@ -68,6 +98,12 @@ class Config(Keys, frozen=True, kw_only=True):
     120."""
     stop_after_errors: CountOrOff = 5
     """Errors of one cause in a row after which a run stops; it can be resumed. 0: never."""
+    error_retries: CountOrOff = 0
+    """How often a trial is tried again after an error that may pass: a runtime that died, a lost connection, a server that
+    takes no requests for now. Apart from `max_attempts`."""
+    limits: LimitKeys | None = None
+    """What a run, and what a trial, may use. A run that meets a limit starts no more work, has not passed, and can be
+    resumed."""
     group_by: str = ""
     """Show figures for groups of tasks: by `model`, `skill`, `tags` or `task_id`."""
     skill_directories: list[str] = []

@@ -12,6 +12,7 @@ import msgspec
 
 from waza.kit import stats
 from waza.kit.share import reaches
+from waza.model.cost import Cost, add_costs
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
 from waza.model.result import (
@@ -30,6 +31,7 @@ from waza.model.result import (
 from waza.model.suite import BEHAVIOURAL, SCHEMA_VERSION, Metric
 from waza.model.task import Task
 from waza.model.trial import Arm, TrialKey
+from waza.results.cost import charges
 from waza.results.ending import COMPLETE, NO_DATA, NOT_STARTED
 from waza.results.figures import (
     TaskFigures,
@@ -40,6 +42,7 @@ from waza.results.figures import (
 )
 from waza.results.outcome import Outcome
 from waza.results.verdict import gating, judge, with_verdict, without_data
+from waza.suite.prices import Prices
 
 
 class TrialReader(Protocol):
@@ -88,6 +91,7 @@ class Fold:
         self._scores: dict[TrialKey, list[tuple[str, str, float]]] = {}  # grader, type and score
         self._sessions: dict[TrialKey, list[dict[str, Any]]] = {}
         self._repeats: dict[TrialKey, int] = {}  # how often a trial that broke was run again
+        self._costs: dict[TrialKey, list[Cost | None]] = {}  # of each record of it whose tokens are known
 
     def add(
         self,
@@ -107,7 +111,10 @@ class Fold:
         key = TrialKey(arm, task_id, run.run_number)
         task = self.tasks[arm][task_id]
         if run.run_number in task.trials:
-            self._repeats[key] = self._repeats.get(key, 0) + 1
+            self._repeats[key] = self._repeats.get(key, 0) + 1 + task.trials[run.run_number].error_retries
+        charged = charges(run, "", "", judges_only=rejudged)
+        if (rejudged or not cached) and any(usage is not None and usage.tokens for usage, _ in charged):
+            self._costs.setdefault(key, []).append(run.cost)
         found = figures_of(
             run, offset, cached=cached, rejudged=rejudged, requirements=self._requirements[task_id]
         )
@@ -152,6 +159,7 @@ class Fold:
         trials = self.suite.file.config.trials_per_task
         figures = list(self.tasks["main"].values())
         total = summary(figures, trials, self.durations.get("main", 0), extra_usage=triggers.usages)
+        total = msgspec.structs.replace(total, cost=self._cost("main", triggers))
         metrics, unmeasured = self._metrics(total, triggers.metrics)
         if self.suite.part is not None:
             metrics, unmeasured = {}, []  # they are of the whole, and not of a shard
@@ -195,13 +203,25 @@ class Fold:
         ran = any(task.trials or task.stopped for task in figures)
         return msgspec.structs.replace(
             head,
-            summary=summary(figures, trials, self.durations.get("baseline", 0)),
+            summary=msgspec.structs.replace(
+                summary(figures, trials, self.durations.get("baseline", 0)), cost=self._cost("baseline")
+            ),
             metrics={},
             trigger_metrics=None,
             trigger_results=[],
             metadata={} if ran else {"run_status": NOT_STARTED},
             evaluation_usage=None,
         )
+
+    def _cost(self, arm: Arm, triggers: Triggers | None = None) -> Cost | None:
+        """Return what an arm cost, with the trigger tests where they are given."""
+        parts = [cost for key in self._keys() if key.arm == arm for cost in self._costs.get(key, ())]
+        prices = Prices.of(self.suite)
+        asked = [
+            usage for usage in (triggers.usages if triggers else ()) if usage is not None and usage.tokens
+        ]
+        parts += [prices.cost(usage, self.model) for usage in asked]
+        return add_costs(parts)
 
     def _missing(self) -> int:
         """Return how many planned trials did not run."""
@@ -253,13 +273,19 @@ class Fold:
             stats=figures.stats,
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
             error_msg=figures.stopped,
+            cost=add_costs(
+                cost
+                for number in figures.trials
+                for cost in self._costs.get(TrialKey(arm, task.id, number), ())
+            ),
             requirements=list(task.requirements),
         )
 
     def _record(self, key: TrialKey, reader: TrialReader, *, encoded: bool) -> TrialResult | msgspec.Raw:
         offset, repeats = self.tasks[key.arm][key.task_id].trials[key.number].offset, self._repeats.get(key)
         if repeats:
-            return msgspec.structs.replace(reader.read_trial(offset), error_retries=repeats)
+            found = reader.read_trial(offset)
+            return msgspec.structs.replace(found, error_retries=repeats + found.error_retries)
         return reader.read_encoded(offset) if encoded else reader.read_trial(offset)
 
     def _impact(self, task_id: str) -> SkillImpact | None:

@@ -10,6 +10,7 @@ COMPLETE = "complete"
 NOT_STARTED = "not_started"  # the `run_status` of what never ran
 WITHOUT_SUITE = "it has no suite: nothing of it was run"
 LEFT_OUT = "so nothing of it was run"  # ends why a suite was left out
+LIMIT_MET = "limit"  # the key in the metadata of results that says which limit was met
 CUT_OFF = "cut off"  # a task, some of whose trials did not run, for whatever reason
 GRADING = "running graders: "  # begins the error of a trial whose graders broke
 CHECKPOINT_GRADING = (
@@ -23,6 +24,11 @@ NO_DATA = "no data"  # a metric, of which nothing was seen
 def run_status(head: SuiteResult) -> str:
     """Return how a run ended. Other programs write results of complete runs only, and say nothing of it."""
     return str(head.metadata.get("run_status", COMPLETE))
+
+
+def limit_met(head: SuiteResult) -> str:
+    """Return which limit ended a run, with its figures, or nothing."""
+    return str(head.metadata.get(LIMIT_MET, "")) if run_status(head) == "limit" else ""
 
 
 def came_to_its_end(head: SuiteResult) -> bool:

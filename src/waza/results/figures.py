@@ -12,6 +12,7 @@ import msgspec
 
 from waza.kit import stats
 from waza.kit.confidence_sequence import RateBounds, rate_bounds
+from waza.model.cost import Cost
 from waza.model.observation import Usage, add_usage
 from waza.model.pass_rule import ALL, PassRule, trials_needed
 from waza.model.requirement import RecordedRequirement
@@ -42,6 +43,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
 
     `usage` is that of all its attempts: what was discarded cost as much. `judging` is what its judges and responders used,
     `graders` are the names of its verdicts, sorted. `notable`: reports show more of it than these figures.
+    `cost` is of both; None: not known.
     `observed` is what it says of the requirements of its task.
     """
 
@@ -57,6 +59,8 @@ class TrialFigures(msgspec.Struct, frozen=True):
     pairwise: dict[str, object] | None = None
     graders: tuple[str, ...] = ()
     judging: Usage | None = None
+    cost: Cost | None = None
+    error_retries: int = 0
     notable: bool = False
     observed: Observed = ()
 
@@ -211,6 +215,8 @@ def figures_of(
         pairwise=next((one.details["pairwise"] for one in asked[::-1] if "pairwise" in one.details), None),
         graders=_sorted_names(tuple(verdicts)),
         judging=add_usage([session.usage for session in run.grader_sessions]),
+        cost=run.cost,
+        error_retries=run.error_retries,
         notable=run.status in BAD or any(one.details.get(SNAPSHOT_UPDATES) for one in found),
         observed=observe(requirements, run),
     )

@@ -26,6 +26,7 @@ import msgspec
 from waza.errors import UsageError, WazaError
 from waza.kit.checksum import checksum_matches
 from waza.kit.line_file import read_lines
+from waza.model.cost import Spent
 from waza.model.observation import Usage
 from waza.model.origin import CiJob, GitState
 from waza.model.pass_rule import ALL, PassRule
@@ -113,7 +114,8 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a part of a run knows at its end besides its trials. `durations` are milliseconds by arm.
 
     `stopped` are the tasks that a `before_task` hook aborted, and why; `skipped` those that `fail_fast` did not
-    let start. `warnings` are those of the run as a whole, in all parts so far.
+    let start. `warnings` are those of the run as a whole, in all parts so far, and `spent` is what all of these used.
+    `limit` says which limit was met.
     """
 
     status: EndStatus = msgspec.field()
@@ -124,6 +126,8 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trigger_results: list[TriggerResult] = []
     trigger_usages: list[Usage | None] = []
     warnings: list[str] = []
+    spent: Spent = Spent()
+    limit: str = ""
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):

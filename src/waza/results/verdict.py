@@ -21,6 +21,7 @@ from waza.results.ending import (
     NO_DATA,
     WITHOUT_SUITE,
     came_to_its_end,
+    limit_met,
     run_status,
     tasks_planned,
 )
@@ -309,6 +310,8 @@ def _reasons(head: SuiteResult, missing_trials: int) -> Iterator[str]:
     shard = shard_of(head)
     if not came_to_its_end(head):
         missing = f": {pluralize(missing_trials, 'trial')} did not run" if missing_trials else ""
+        if limit := limit_met(head):
+            yield limit
         yield f"the run did not come to its end ({run_status(head)}){missing}"
     elif shard is None and not (head.summary.total_tests or head.summary.skipped or head.trigger_metrics):
         yield "nothing was measured: no task and no trigger test ran"

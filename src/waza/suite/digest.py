@@ -32,7 +32,9 @@ _OF_SKILLS = (
 _OF_EXECUTOR = ("executor", "executor_options", "reasoning_effort", "isolation")
 _OF_JUDGE = ("judge_model", "judge_reasoning_effort", "judge_timeout_seconds")
 # Settings that order work but change no verdict.
-_ORDERING = {"parallel", "workers", "fail_fast", "group_by", "model", "stop_after_errors"}
+_ORDERING = {
+    "parallel", "workers", "fail_fast", "group_by", "model", "stop_after_errors", "error_retries", "limits",
+}  # fmt: skip
 
 
 def suite_digest(suite: Suite) -> str:

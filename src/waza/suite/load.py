@@ -34,10 +34,12 @@ from waza.suite.digest import suite_digest, with_digest
 from waza.suite.exact_names import check_exact_names
 from waza.suite.graders import build_graders, check_names, fill_names
 from waza.suite.inputs import check_file, check_templates, check_text
+from waza.suite.limits import check_limits
 from waza.suite.loading import Loading, LoadOptions
 from waza.suite.mock import build_mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.packs import read_pack_tasks, with_packs
+from waza.suite.prices import find_prices
 from waza.suite.project import project_skills
 from waza.suite.read import UnknownKeyRule, at, read_document
 from waza.suite.select import describe_filters, select_tasks
@@ -136,6 +138,7 @@ def _read_suite(path: Path, request: LoadOptions) -> Loading:
     loading.fixtures = _fixtures(loading)
     try:
         loading.project_skills = project_skills(loading.directory)
+        loading.prices = find_prices(loading.directory)
     except SuiteError as error:
         loading.problems.extend(error.problems)
     return loading
@@ -222,6 +225,7 @@ def _build_suite(loading: Loading) -> Suite:
     selected, given = select_tasks(loading, tasks), loading.request
     filters = describe_filters(given.tasks, given.tags, given.expression)
     warn_unchecked_tasks(loading, selected)
+    check_limits(loading, selected)
     models = loading.request.models or (loading.file.config.model,)
     return Suite(
         path=loading.path,
@@ -241,6 +245,7 @@ def _build_suite(loading: Loading) -> Suite:
         if len(selected) < len(tasks)
         else None,
         packs=tuple(pack.name for pack in packs),
+        prices=loading.prices,
     )
 
 

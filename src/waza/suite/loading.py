@@ -14,6 +14,7 @@ from waza.graders.base import ConfigMistake, ExactName, GraderLocation
 from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
+from waza.model.cost import PriceKeys
 from waza.model.mock import MockScript
 from waza.model.shard import ShardRequest
 from waza.model.suite import SuiteFile
@@ -122,6 +123,7 @@ class Loading(msgspec.Struct, kw_only=True):
     project_skills: tuple[Path, ...] = ()
     graders: tuple[BuiltGrader, ...] = ()
     mock: MockScript | None = None
+    prices: PriceKeys = PriceKeys()
     skills_off: bool = False
     problems: list[Problem] = []
     ids: dict[str, str] = {}
