@@ -196,6 +196,10 @@ graders: [{type: text, name: ends, config: {contains: [end]}}]
 """,
     )
     assert (ended.code, states(report)) == (0, dict.fromkeys(states(report), "held")), report["findings"]
+    asked = {one["id"]: one["prompts"] for one in report["cases"]}
+    assert asked["turns"] == ["Start", "Go on", "End"]
+    assert [len(asked[name]) for name in ("worked", "at once", "replied")] == [1, 1, 2]
+    assert asked["scripted"] == ["Start", "Go"]
     assert report["cases"][4]["answer"] == [{"output": ""}, {"output": ""}, {"output": "the end"}]
 
 
@@ -286,11 +290,12 @@ def test_a_review_shows_answers_with_what_graders_say(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
     lines = ended.out.splitlines()
     start = lines.index("Case 1 of 1: rude (cases.yaml:2)")
-    assert lines[start : start + 16] == [
+    assert lines[start : start + 17] == [
         "Case 1 of 1: rude (cases.yaml:2)",
         "  ✓ must fail by polite: holds",
         "  Reason: It does not say please",
-        "  Prompt of the task sum",
+        "  Task: sum",
+        "  Prompt",
         "    | Add",
         "  Answer",
         "    | 42",
@@ -320,7 +325,7 @@ def test_every_form_of_the_report(tmp_path: Path) -> None:
         "text": "What this shows",
         "table": "does not hold",
         "sarif": '"ruleId": "unmet-case"',
-        "github": "::error file=cases.yaml,line=1,col=10,title=waza check%3A unmet-case::",
+        "github": "::error file=cases.yaml,line=1,col=10,title=waza assure%3A unmet-case::",
     }.items():
         words = ("cases", "eval.yaml", "--references=cases.yaml", "--json=false", f"-f={form}")
         for call in (words, words[1:]):

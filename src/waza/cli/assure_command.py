@@ -44,7 +44,8 @@ def run_assure(given: AssureArguments) -> int:
     report = assure(chosen.path, chosen.skill_dir, given.references, options)
     if given.output:
         write_atomic(given.output, json_chunks(report.to_json()))
-    print_findings(report, given.form, text=review_lines if given.review else report_lines, table=table_lines)
+    text = review_lines if given.review else report_lines
+    print_findings(report, given.form, text=text, table=table_lines, command="waza assure")
     return EXIT_OK if report.passed else EXIT_FAILED
 
 

@@ -30,8 +30,10 @@ Lines = Callable[[R, int], Iterable[str]]
 """Draws a report as lines of at most so many columns."""
 
 
-def print_findings(report: R, form: str, *, text: Lines[R], table: Lines[R]) -> None:
-    """Print a report; `text` and `table` draw it for people."""
+def print_findings(
+    report: R, form: str, *, text: Lines[R], table: Lines[R], command: str = "waza check"
+) -> None:
+    """Print a report; `text` and `table` draw it for people, `command` is what made it."""
     if form == "json":
         print_json(report.to_json())
     elif form == "sarif":
@@ -39,7 +41,7 @@ def print_findings(report: R, form: str, *, text: Lines[R], table: Lines[R]) -> 
 
         print_json(to_sarif(report.findings, repository_of(Path.cwd())))
     elif form == "github":
-        print_commands(annotation_lines(report.findings, repository_of(Path.cwd())))
+        print_commands(annotation_lines(report.findings, repository_of(Path.cwd()), command))
     else:
         lines = table if form == "table" else text
         print_line("\n".join(lines(report, output_width())))

@@ -101,7 +101,7 @@ def find(
         expected = "must pass" if case.expect == "pass" else "must fail"
         yield Finding(
             code="unmet-case" if unmet else "unjudged-case",
-            severity="error" if unmet else "warning",
+            severity="error",
             file=case.file,
             line=case.line,
             column=case.column,

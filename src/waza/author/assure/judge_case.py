@@ -5,11 +5,12 @@ A grader that was not asked or that broke says nothing, so a case that depends o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from waza.author.assure.references import JoinedCase
 from waza.author.assure.report import CaseReport, CaseVerdict, State
 from waza.author.prove.graders import ProvableGrader, asks_judge
+from waza.author.prove.probe import render_prompts
 from waza.kit.text import list_first
 from waza.model.result import TrialResult, Validation
 from waza.model.verdict import NO_VERDICT
@@ -60,10 +61,17 @@ def judge_case(
         file=reference.file,
         line=reference.line,
         column=reference.column,
-        prompt=result.prompt if result else reference.task.prompt,
+        prompts=tuple(_prompts(reference)),
         answer=reference.script.turns or (),
         verdicts=tuple(verdicts),
     )
+
+
+def _prompts(reference: JoinedCase) -> Iterator[str]:
+    """Yield what is asked in each turn of an answer."""
+    task, user = reference.task, reference.script.responder
+    yield from render_prompts(task)[: 1 + len(task.follow_ups)]
+    yield from (step.reply for step in user or () if step.reply is not None)
 
 
 def _conclude_named(own: CaseVerdict, others: Sequence[CaseVerdict], *, wanted: bool) -> tuple[State, str]:

@@ -32,7 +32,7 @@ class CaseVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A case and whether it holds. `why` is empty where it does; `answer` has the turns that were judged."""
+    """A case and whether it holds. `why` is empty where it does; `answer` has the turns that were judged, `prompts` what they answer."""
 
     id: str
     task: str
@@ -45,7 +45,7 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     line: int
     column: int
-    prompt: str = ""
+    prompts: tuple[str, ...] = ()
     answer: tuple[MockTurn, ...] = ()
     verdicts: tuple[CaseVerdict, ...] = ()
 

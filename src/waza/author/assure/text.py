@@ -105,10 +105,12 @@ def _case_lines(case: CaseReport, number: int, of: int) -> Iterator[str]:
         yield f"    {one_line(case.why)}"
     if case.reason:
         yield f"  Reason: {one_line(case.reason)}"
-    yield f"  Prompt of the task {one_line(case.task)}"
-    yield from _quoted(case.prompt)
-    for turn, answer in enumerate(case.answer, 1):
-        yield "  Answer" if len(case.answer) == 1 else f"  Answer, turn {turn}"
+    yield f"  Task: {one_line(case.task)}"
+    for number_of_turn, (prompt, answer) in enumerate(zip(case.prompts, case.answer, strict=False), 1):
+        where = "" if len(case.answer) == 1 else f" of turn {number_of_turn}"
+        yield f"  Prompt{where}"
+        yield from _quoted(prompt)
+        yield f"  Answer{where}"
         yield from _turn_lines(answer)
     yield "  Graders"
     yield from map(_verdict_line, case.verdicts)
