@@ -169,7 +169,7 @@ EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
         "Parts of a `Turn` and of an `Observation`.",
         (
             "Event", "ToolEvent", "SkillInvocation", "CommandInvocation", "WrittenFile", "Denial", "Usage", "ModelUsage",
-            "ModelCall",
+            "ModelCall", "SkillsOffered", "OfferedSkill",
         ),
     ),
     "Reporters": (

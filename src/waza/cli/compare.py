@@ -75,9 +75,8 @@ def command(
             f"--fail-if-worse: {same[0]} and {results[base][0]} are the same run; name the results of two"
         )
     if unknown := [one for one in found.all_comparisons if not one.n]:
-        raise UsageError(
-            f"--fail-if-worse: {unknown[0].b} and {unknown[0].a} have no measured task in common"
-        )
+        both = f"{unknown[0].b} and {unknown[0].a}"
+        raise UsageError(f"--fail-if-worse: {both} have no measured task in common: {unknown[0].sentence}")
     for one in found.all_comparisons:
         if not one.can_be_significant(alpha, of=len(found.all_comparisons)):
             print_notice(

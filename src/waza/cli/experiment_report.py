@@ -55,5 +55,7 @@ def _arm(arm: PlannedArm) -> str:
 
 def print_decision(found: ExperimentDecision, draw: Draw) -> None:
     """Draw a decision: what it is, why, and the comparison beside it."""
-    draw("DECISION", [_MARKS[found.outcome], wrapped(found.reason), wrapped(found.conditions)])
+    doubt = found.treatment.doubt if found.treatment else ""
+    parts = [found.reason, found.conditions, *([f"Doubt: {doubt}"] if doubt else ())]
+    draw("DECISION", [_MARKS[found.outcome], *map(wrapped, parts)])
     draw("COMPARISON", [wrapped(found.comparison.sentence)])

@@ -158,7 +158,8 @@ def has_pairwise(task: Task) -> bool:
 
 def _tasks(suite: Suite, arm: Arm) -> tuple[Task, ...]:
     """Return the tasks of an arm. Without skills there is no target, no policy, and nothing to compare with."""
-    return suite.tasks if arm == "main" else tuple(map(_without_skills, suite.tasks))
+    tasks = suite.tasks if arm == "main" else tuple(map(_without_skills, suite.tasks))
+    return tuple(map(_with_own_script, tasks))
 
 
 def _without_skills(task: Task) -> Task:
@@ -166,3 +167,10 @@ def _without_skills(task: Task) -> Task:
     if not graders:  # a task that nothing grades would pass
         graders = tuple(grader for grader in task.graders if grader.spec.only_with_skills)
     return msgspec.structs.replace(task, skill_paths=(), no_skills=True, target=None, graders=graders)
+
+
+def _with_own_script(task: Task) -> Task:
+    """Return a task with the script for agents without skills, if it has one and is such a task."""
+    if not (task.no_skills and task.mock and task.mock.without_skills):
+        return task
+    return msgspec.structs.replace(task, mock=task.mock.without_skills.over(task.mock))

@@ -35,6 +35,7 @@ from waza.results.ending import GRADING
 from waza.results.figures import TaskFigures, figures_of, summary
 from waza.results.invocation import INVOCATION
 from waza.results.transcripts import read_transcript_records
+from waza.results.treatment import check_treatment
 from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict, without_data
 
 
@@ -336,7 +337,9 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
     metadata = {
         key: value for key, value in result.metadata.items() if key != INVOCATION
     }  # it graded otherwise
-    result = without_data(msgspec.structs.replace(result, metadata=metadata), lost)
+    without = recorded.baseline_outcome.tasks if recorded.baseline_outcome else ()
+    result = check_treatment(msgspec.structs.replace(result, metadata=metadata), tasks, without)
+    result = without_data(result, lost)
     return with_verdict(result, judge(result))
 
 

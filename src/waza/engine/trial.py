@@ -640,7 +640,7 @@ def trial_result(
         final_output=conversation.output,
         error_msg=error,
         skill_invocations=conversation.skills,
-        **skill_reach(suite, attempt.task, conversation),
+        **skill_reach(suite.capabilities, attempt.task, conversation),
         workspace_dir=conversation.workspace,
         failure_artifacts=failure_artifacts(status, conversation.output, error, failed, redactor),
         responder=conversation.responder,

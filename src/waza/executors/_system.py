@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from waza.model.agent import AttemptWorkspace, Instruction
+from waza.model.skill import Target
 from waza.model.suite import Config
 from waza.model.task import Task
 
@@ -10,14 +11,18 @@ from waza.model.task import Task
 def system_text(config: Config, task: Task, place: AttemptWorkspace) -> str:
     """Return what an agent gets beside its own system message: skill body or routing, instruction files."""
     parts = list[str]()
-    if not task.no_skills and task.target is not None:
-        if config.inject_skill_body:
-            parts.append(f"\n<skill_context>\n{task.target.instructions}\n</skill_context>\n")
-        elif config.trigger_skill_routing:
-            parts.append(_routing(task.target.name))
+    if given := given_target(config, task):
+        parts.append(f"\n<skill_context>\n{given.instructions}\n</skill_context>\n")
+    elif config.trigger_skill_routing and task.target is not None and not task.no_skills:
+        parts.append(_routing(task.target.name))
     if place.instructions:
         parts.append(_instructions(place.instructions))
     return "\n".join(parts)
+
+
+def given_target(config: Config, task: Task) -> Target | None:
+    """Return the skill or agent whose text is part of the system text; None where the task has none."""
+    return task.target if config.inject_skill_body and not task.no_skills else None
 
 
 def _routing(skill: str) -> str:

@@ -14,13 +14,13 @@ import msgspec
 
 from waza.errors import ExecutorError, is_outside
 from waza.executors._agent_answer import AgentAnswer, answer_from_json
-from waza.executors._system import system_text
+from waza.executors._system import given_target, system_text
 from waza.kit import process
 from waza.kit.tempdirs import ProcessTempdir
 from waza.kit.text import shorten_middle
 from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
-from waza.model.observation import MESSAGE, Event, Turn
+from waza.model.observation import MESSAGE, Event, OfferedSkill, SkillsOffered, Turn
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -99,6 +99,10 @@ class CommandSession:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.write(f"{self.system}\n" if self.system else "")
         target = None if task.no_skills else task.target
+        given = given_target(executor.config, task) if self.options.system == "prompt" else None
+        # A program may have skills of its own, and need not read the file.
+        skill = (OfferedSkill(name=given.name, path=str(given.path), loaded=True),) if given else ()
+        self.offered = SkillsOffered(skills=skill, complete=False)
         own = {
             "WAZA_CONVERSATION": task.id,
             "WAZA_SUITE_DIR": str(task.home),
@@ -127,7 +131,8 @@ class CommandSession:
         except ValueError as error:
             raise ExecutorError(f"the command cannot be started: {error}") from error
         turn = _turn(ended, limits, as_json=self.options.answer == "json")
-        return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
+        took = round((time.monotonic() - started) * 1000)
+        return msgspec.structs.replace(turn, duration_ms=took, skills_offered=self.offered)
 
     def _stdin(self, prompt: str) -> str:
         before = self.options.system == "prompt" and self.system

@@ -10,6 +10,7 @@ from uuid import uuid4
 from copilot import CopilotClient, CopilotSession
 
 from waza.errors import ExecutorError, OutsideError
+from waza.executors._system import given_target
 from waza.executors.copilot_client import LOGIN, Clients, quiet_logging
 from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_judge import CopilotJudge
@@ -135,6 +136,7 @@ class CopilotAgent:
             output=seen.text,
             events=tuple(seen.events),
             skills=tuple(seen.skills),
+            skills_offered=watch.offers.offered(given_target(self.executor.setup.config, self.task)),
             usage=usage,
             duration_ms=round(watch.seconds * 1000),
             error=watch.error,

@@ -15,6 +15,7 @@ from waza.errors import OutsideError
 from waza.executors.copilot_client import Clients, is_alive
 from waza.executors.copilot_events import Collector
 from waza.executors.copilot_servers import Servers
+from waza.executors.copilot_skills import OfferWatch
 from waza.model.agent import Limits
 from waza.model.observation import Event, ModelCall
 
@@ -40,6 +41,7 @@ class TurnWatch:
         self.limits = limits
         self.servers = servers or Servers({}, fresh=True)
         self.collector = Collector(report)
+        self.offers = OfferWatch()
         self.error = ""
         self.timed_out = False
         self.lost = False
@@ -66,6 +68,7 @@ class TurnWatch:
             self.servers.take(kind, event.data.to_dict())
         if getattr(event, "agent_id", None):
             return
+        self.offers.take(kind, event)
         if kind.startswith("assistant."):
             self._answered = self._latest if kind == "assistant.idle" else None
         if kind == "session.error":

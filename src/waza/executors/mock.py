@@ -28,8 +28,27 @@ from waza.model.agent import (
     MockedAnswer,
     Setup,
 )
-from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedCall, ScriptedSkill, ScriptedUsage
-from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage, add_usage
+from waza.model.mock import (
+    JudgeStep,
+    MockScript,
+    MockTurn,
+    ScriptedCall,
+    ScriptedOffer,
+    ScriptedSkill,
+    ScriptedUsage,
+)
+from waza.model.observation import (
+    COMPLETE,
+    MESSAGE,
+    START,
+    Event,
+    OfferedSkill,
+    SkillInvocation,
+    SkillsOffered,
+    Turn,
+    Usage,
+    add_usage,
+)
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -128,6 +147,7 @@ class MockSession:
             output=turn.output,
             events=_events(turn, number, skills),
             skills=skills,
+            skills_offered=self._offered(turn),
             usage=_usage(turn.usage or ScriptedUsage()),
             duration_ms=took,
             citations=turn.citations,
@@ -136,6 +156,19 @@ class MockSession:
             throttled=turn.throttled,
             outside=turn.throttled,
             session_id=self.session_id,
+        )
+
+    def _offered(self, turn: MockTurn) -> SkillsOffered | None:
+        if turn.skills_offered is None:
+            return None
+        offers = [ScriptedOffer(name=one) if isinstance(one, str) else one for one in turn.skills_offered]
+        return SkillsOffered(
+            skills=tuple(
+                OfferedSkill(
+                    name=one.name, form=one.form, path=str(self.task.home / one.path) if one.path else ""
+                )
+                for one in offers
+            )
         )
 
     def _change_files(self, turn: MockTurn) -> None:

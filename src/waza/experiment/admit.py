@@ -16,6 +16,7 @@ from waza.problem import Problem, display_path
 from waza.results.ending import came_to_its_end
 from waza.results.invocation_lines import RUNS
 from waza.results.journal_lines import RESULTS
+from waza.results.treatment import NOT_MEASURED, treatment_of
 
 
 def admit(directory: Path) -> tuple[SealedPlan, Collection]:
@@ -67,11 +68,19 @@ def _faults(plan: ExperimentPlan, key: Key, result: SuiteResult) -> Iterator[tup
         yield "timestamp", "the run began before the plan was written"
     if sorted(task.test_id for task in result.tasks) != sorted(plan.blocks[number].tasks):
         yield "tasks", "the tasks are not those of the plan"
+    yield from _skill_faults(result, f"the {name}" if not arm.skills else "")
     for task in result.tasks:
         if task.cached:
             yield f"tasks.{task.test_id}", "the answers are from the cache, not fresh"
-        if not arm.skills and any(run.skill_invocations for run in task.runs):
-            yield f"tasks.{task.test_id}", f"the agent invoked a skill, and the {name} is offered none"
+
+
+def _skill_faults(result: SuiteResult, without: str) -> Iterator[tuple[str, str]]:
+    """Yield where the agent was not offered what the arm claims; `without` is the arm, if that is offered no skills."""
+    if (treatment := treatment_of(result)) and treatment.contradiction:
+        yield "tasks", f"{NOT_MEASURED}: {treatment.contradiction}"
+    for task in result.tasks:
+        if without and any(run.skill_invocations for run in task.runs):
+            yield f"tasks.{task.test_id}", f"the agent invoked a skill, and {without} is offered none"
 
 
 def _unlike(found: Collection) -> Iterator[str]:

@@ -12,6 +12,7 @@ from waza.experiment.plan import ArmName
 from waza.experiment.rules import CONDITIONS, Outcome, Rule, Ruling
 from waza.results.comparison.comparison import Comparison
 from waza.results.comparison.conclude import Measured, compare_measured
+from waza.results.treatment import Treatment, treatment_of
 
 EXIT_CODES: dict[Outcome, int] = {"pass": EXIT_OK, "fail": EXIT_FAILED, "inconclusive": EXIT_UNDECIDED}
 
@@ -32,6 +33,8 @@ class ExperimentDecision(msgspec.Struct, frozen=True, kw_only=True):
     """Under which the error rate of the rule holds."""
     comparison: Comparison
     """The candidate against the baseline, by all that was collected; it decides nothing."""
+    treatment: Treatment | None
+    """Whether the arms were what they claim, as far as their trials show it; null where no skill is under test."""
 
     @property
     def exit_code(self) -> int:
@@ -55,6 +58,7 @@ def decide(directory: Path) -> ExperimentDecision:
         golden_failures=failures,
         conditions=CONDITIONS[sealed.plan.rule.kind],
         comparison=compare_measured([(a, b)])[0],
+        treatment=treatment_of(*found.results.values()),
     )
 
 

@@ -44,6 +44,18 @@ class ScriptedSkill(Keys, frozen=True, kw_only=True):
     """The path of its `SKILL.md`."""
 
 
+class ScriptedOffer(Keys, frozen=True, kw_only=True):
+    """A skill that the scripted agent was offered."""
+
+    strict_keys: ClassVar[bool] = True
+    name: NonBlank
+    """The name of the skill."""
+    form: Literal["full", "name"] = "full"
+    """`full`: with its description. `name`: by its name alone."""
+    path: str = ""
+    """The path of its `SKILL.md`, relative to the suite. Left out: it is the skill of the suite that has this name."""
+
+
 class ScriptedFile(Keys, frozen=True, kw_only=True):
     """A file that the scripted agent writes; `path` stays inside the workspace."""
 
@@ -86,6 +98,9 @@ class MockTurn(Keys, frozen=True, kw_only=True):
     skills: list[ScriptedSkill | str] | None = None
     """The skills that it invokes: names, or `{name, path}`. An empty list: it invokes none. Left out: the
     script does not say."""
+    skills_offered: list[ScriptedOffer | str] | None = None
+    """The skills that it was offered: names, or `{name, form, path}`. An empty list: none. Left out: the script does not
+    say, so that it is not known."""
     files: list[ScriptedFile] = []
     """Files that it writes to the workspace."""
     delete: list[str] = []
@@ -149,6 +164,9 @@ class MockBlock(MockTurn, frozen=True, kw_only=True):
     """What the responder does, in order."""
     executions: list[MockBlock] | None = None
     """Scripts for the executions of a task, used in turn by trial and attempt. Each overlays this one."""
+    without_skills: MockBlock | None = None
+    """The script for an agent without skills (`--baseline`, `--no-skills`), which overlays this one. Left out: it is the
+    same."""
 
 
 class SuiteMockBlock(MockBlock, frozen=True, kw_only=True):
@@ -161,13 +179,15 @@ class SuiteMockBlock(MockBlock, frozen=True, kw_only=True):
 class MockScript(msgspec.Struct, frozen=True, kw_only=True):
     """A `mock` block made plain: the short form is one turn; None means that the key is not there.
 
-    Entry k of `executions` overlays the script for the k-th execution of a task.
+    Entry k of `executions` overlays the script for the k-th execution of a task, `without_skills` the whole of it for an
+    agent without skills.
     """
 
     turns: tuple[MockTurn, ...] | None = None
     judge: dict[str, list[JudgeStep]] | None = None
     responder: tuple[ResponderStep, ...] | None = None
     executions: tuple[MockScript, ...] = ()
+    without_skills: MockScript | None = None
 
     def over(self, below: MockScript | None) -> MockScript:
         """Return this script laid over `below`, key by key."""
@@ -178,6 +198,7 @@ class MockScript(msgspec.Struct, frozen=True, kw_only=True):
             judge=below.judge if self.judge is None else self.judge,
             responder=below.responder if self.responder is None else self.responder,
             executions=self.executions or below.executions,
+            without_skills=self.without_skills or below.without_skills,
         )
 
     @property
@@ -198,7 +219,8 @@ class MockScript(msgspec.Struct, frozen=True, kw_only=True):
     def without_judge(self) -> MockScript:
         """Return what the script says of the agent and the user alone."""
         executions = tuple(script.without_judge() for script in self.executions)
-        return msgspec.structs.replace(self, judge=None, executions=executions)
+        without = self.without_skills.without_judge() if self.without_skills else None
+        return msgspec.structs.replace(self, judge=None, executions=executions, without_skills=without)
 
     def execution(self, number: int) -> MockScript:
         """Return the script of the execution with this number, counted from 0."""

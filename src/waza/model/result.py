@@ -364,6 +364,8 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     """With `stop_when`, why the task has no further trial: its interval is narrow enough (`ci_half_width`), its verdict is
     decided (`pass_rule`), it had the most trials (`max_trials`), or nobody graded it (`not_graded`). Left out while
     trials are missing."""
+    without_skills: bool = False
+    """The agent was to be offered no skills: in the arm without skills, and where a suite or an option says so."""
     stats: TaskStats | None = None
     """Figures over the trials."""
     skill_impact: SkillImpact | None = None

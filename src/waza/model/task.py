@@ -231,7 +231,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt`, `follow_ups`, `variables` (the `.Vars` of templates) are unrendered: they are rendered for each
     attempt. `home` is the suite's directory, `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
-    roots that the agent may load skills from, but for those with names in `disabled_skills`; empty with `no_skills`. `graders` are in the order in which
+    roots that the agent may load skills from, but for those with names in `disabled_skills`; empty with `no_skills`. `skill` is the name of the skill or agent
+    under test, also where the task runs without skills; empty: nothing is. `graders` are in the order in which
     they run: the suite's, the implicit tool constraint, the task's own. With `verbatim` the prompts are no
     templates, and the transcript gets the prompt before every turn, and an event `ANSWER` or `FAILURE` after it.
     """
@@ -255,6 +256,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     disabled_skills: tuple[str, ...] = ()
     no_skills: bool = False
     target: Target | None = None
+    skill: str = ""
     expected: Expected = Expected()
     graders: tuple[BuiltGrader, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()

@@ -49,7 +49,11 @@ def draw_impact(view: RunView) -> Iterator[str]:
         yield element("p", escape_text(f"{UNCOMPARED}: {found.uncompared}"), class_="problem fail")
         yield from make_list(found.misses)
         return
-    yield from make_pairs([*found.overall, ("Verdict", found.conclusion), ("Scores", found.scores)])
+    if found.contradiction:
+        yield element("p", escape_text(found.refusal), class_="problem fail")
+        return
+    doubt = [("Doubt", found.doubt)] if found.doubt else []
+    yield from make_pairs([*found.overall, ("Verdict", found.conclusion), ("Scores", found.scores), *doubt])
     cells = [
         (row.title, row.word, row.without, row.with_skills, row.delta, row.judged) for row in found.tasks
     ]

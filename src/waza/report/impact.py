@@ -12,6 +12,7 @@ from waza.model.result import SkillImpact, SuiteResult
 from waza.report.rows import TaskRow
 from waza.report.section import facts
 from waza.report.words import one_line, status_mark
+from waza.results.treatment import NOT_MEASURED, recorded_treatment
 from waza.results.verdict import uncompared
 
 if TYPE_CHECKING:
@@ -25,12 +26,15 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     """The pass with the skills and the one without.
 
     `uncompared` says why the two cannot be compared; then there are no figures, and `misses` has a line for each task
-    of either pass that did not pass. `overall` are the success rates of the two passes; the `conclusion` goes by them
+    of either pass that did not pass. `contradiction` says why what they measured is not what the skills changed; then there
+    are no figures either. `doubt` says what is not known of it. `overall` are the success rates of the two passes; the `conclusion` goes by them
     alone. `scores` says what the data allow to say of the scores. `tasks` has a row for each task that both passes measured.
     """
 
     uncompared: str = ""
     misses: tuple[str, ...] = ()
+    contradiction: str = ""
+    doubt: str = ""
     overall: tuple[tuple[str, str], ...] = ()
     tasks: tuple[ImpactRow, ...] = ()
     conclusion: str = ""
@@ -41,8 +45,24 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
         """The whole as lines of text."""
         if self.uncompared:
             return [f"{UNCOMPARED}: {self.uncompared}", *self.misses]
+        if self.contradiction:
+            return [self.refusal]
         tasks = [line for row in self.tasks for line in row.lines]
-        return [*facts(self.overall), "", *tasks, "", f"Verdict: {self.conclusion}", f"Scores: {self.scores}"]
+        doubt = [f"Doubt: {self.doubt}"] if self.doubt else []
+        return [
+            *facts(self.overall),
+            "",
+            *tasks,
+            "",
+            f"Verdict: {self.conclusion}",
+            f"Scores: {self.scores}",
+            *doubt,
+        ]
+
+    @property
+    def refusal(self) -> str:
+        """Why there are no figures of what the skills changed, though both passes ran."""
+        return f"{NOT_MEASURED[0].upper()}{NOT_MEASURED[1:]}: {self.contradiction}"
 
 
 class ImpactRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +101,12 @@ def impact_of(
     if why := uncompared(head, other):
         misses = (*_misses(found, "with skills"), *_misses(without, "without skills"))
         return Impact(uncompared=why, misses=misses)
+    treatment = recorded_treatment(head)
+    if treatment and treatment.contradiction:
+        return Impact(contradiction=treatment.contradiction)
     before, after = other.summary.success_rate, head.summary.success_rate
     return Impact(
+        doubt=treatment.doubt if treatment else "",
         overall=(
             ("With skills", percent(after)),
             ("Without skills", percent(before)),

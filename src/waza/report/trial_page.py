@@ -36,6 +36,11 @@ from waza.results.ending import GRADING
 _LINES, _CHARACTERS = 12, 1500  # of a text, unless all of it is shown
 _FEW_LINES, _FEW_CHARACTERS = 4, 400  # of a text among the causes
 _MOST = 4  # verdicts that are explained among the causes; further ones are named
+_OFFERED = {  # what is said of the skill under test, by `skill_offered`
+    "full": ", which was offered",
+    "name": ", which was offered by its name alone",
+    "absent": ", which was not offered",
+}
 _INLINE = 60  # characters of the arguments of a call that are shown beside its name
 # Details of verdicts that are shown otherwise, or are of no use to people.
 _SHOWN = {
@@ -365,7 +370,8 @@ class TrialPage:
         yield f"duration: {'not recorded' if trial.duration_unknown else duration(trial.duration_ms)}"
         skills = [skill.name for skill in trial.skill_invocations]
         if skills or view.head.skill:
-            offered = f" (the suite tests {one_line(view.head.skill)})" if view.head.skill else ""
+            how = _OFFERED.get(trial.skill_offered or "", "")
+            offered = f" (the suite tests {one_line(view.head.skill)}{how})" if view.head.skill else ""
             yield from wrap(f"skills loaded: {', '.join(skills) or 'none'}{offered}", self.width, "", "  ")
         usage = trial.session_digest.usage or trial.usage
         yield from wrap(f"usage: {_tokens(usage)}", self.width, "", "  ")

@@ -34,6 +34,7 @@ from waza.results.figures import TaskOutline, outline_of
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
 from waza.results.selection import describe_selection
+from waza.results.treatment import recorded_treatment
 from waza.results.verdict import Gate, RunVerdict, gates
 
 if TYPE_CHECKING:
@@ -102,9 +103,10 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> list[str]:
-        """That a part of the suite was run, if so, and the warnings of the suite."""
-        part = describe_selection(self.head)
-        return [*([part] if part else ()), *self.head.metadata.get("warnings", ())]
+        """That a part of the suite was run, or that the skill was not offered, if so, and the warnings of the suite."""
+        part, treatment = describe_selection(self.head), recorded_treatment(self.head)
+        silent = "" if self.impact or treatment is None else treatment.contradiction
+        return [*filter(None, (part, silent)), *self.head.metadata.get("warnings", ())]
 
     @property
     def failed(self) -> list[TaskRow]:

@@ -41,6 +41,7 @@ from waza.results.figures import (
     summary,
 )
 from waza.results.outcome import Outcome
+from waza.results.treatment import SeenTrial, judge_treatment, see_trial, with_treatment
 from waza.results.verdict import gating, judge, with_verdict, without_data
 from waza.suite.prices import Prices
 
@@ -87,9 +88,11 @@ class Fold:
             for arm in arms
         }
         self._requirements = {task.id: task.requirements for task in suite.tasks}
+        self._without = {task.id for task in suite.tasks if task.no_skills}
         self.durations: dict[Arm, int] = dict.fromkeys(arms, 0)  # the sum over all parts of the run
         self._scores: dict[TrialKey, list[tuple[str, str, float]]] = {}  # grader, type and score
         self._sessions: dict[TrialKey, list[dict[str, Any]]] = {}
+        self._seen: dict[TrialKey, SeenTrial | None] = {}  # what trials say of their arms
         self._repeats: dict[TrialKey, int] = {}  # how often a trial that broke was run again
         self._costs: dict[TrialKey, list[Cost | None]] = {}  # of each record of it whose tokens are known
 
@@ -119,12 +122,18 @@ class Fold:
             run, offset, cached=cached, rejudged=rejudged, requirements=self._requirements[task_id]
         )
         task.add(run.run_number, found)
+        offered = arm == "main" and task_id not in self._without
+        self._seen[key] = see_trial(run, self.suite.file.skill, with_skills=offered, paired=self._is_paired)
         costs = _judges(run) if rejudged else [] if cached else _sessions(run)
         if costs:
             self._sessions[key] = [*self._sessions.get(key, ()), *costs]
         if arm == "main" and self.suite.file.metrics:
             verdicts = (run.validations or {}).values()
             self._scores[key] = [(one.identifier, one.type, one.score) for one in verdicts]
+
+    @property
+    def _is_paired(self) -> bool:
+        return "baseline" in self.tasks
 
     def _keys(self) -> Iterator[TrialKey]:
         """Yield the finished trials in the order of the plan, in whatever order they ended."""
@@ -188,6 +197,8 @@ class Fold:
         baseline = self._baseline(head, trials)
         if baseline is not None:
             head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
+        seen = [one for one in self._seen.values() if one]
+        head = with_treatment(head, judge_treatment(seen, self.suite.file.skill))
         head = without_data(head, self._unmeasured(metrics))
         verdict = judge(head, missing_trials=self._missing(), graded=not self._ungraded())
         return Outcome(
@@ -270,8 +281,9 @@ class Fold:
             runs=runs,
             missing_trials=figures.missing,
             ended_by=figures.ended_by,
+            without_skills=arm == "baseline" or task.no_skills,
             stats=figures.stats,
-            skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
+            skill_impact=self._impact(task.id) if arm == "main" and self._is_paired else None,
             error_msg=figures.stopped,
             cost=add_costs(
                 cost
@@ -295,6 +307,12 @@ class Fold:
             return None
         if any(one.status not in ("passed", "failed") for one in (*main.ordered, *baseline.ordered)):
             return None  # an error is no measurement
+        numbers = [
+            TrialKey(arm, task_id, number) for arm in self.tasks for number in self.trials(arm, task_id)
+        ]
+        treatment = judge_treatment([one for key in numbers if (one := self._seen.get(key))], "")
+        if treatment and treatment.contradiction:
+            return None
         delta = with_skills - without
         return SkillImpact(
             pass_rate_with_skills=number(with_skills),

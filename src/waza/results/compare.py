@@ -14,6 +14,7 @@ from waza.results.comparison.conclude import Measured, compare_measured
 from waza.results.comparison.measured import measure
 from waza.results.invocation import suite_name
 from waza.results.selection import describe_selection
+from waza.results.treatment import treatment_of
 from waza.results.verdict import is_same_run, verdict_of
 
 Named = tuple[str, SuiteResult]
@@ -99,7 +100,7 @@ def compare(results: Sequence[Named], *, base: int = 0, alpha: float = ALPHA) ->
     scores = [number(result.summary.aggregate_score) for result in found]
     success = [number(result.summary.success_rate) for result in found]
     durations = [result.summary.duration_ms for result in found]
-    measured = [Measured(name, measure(result.tasks)) for name, result in results]
+    measured = [_measured(name, result) for name, result in results]
     others = [one for place, one in enumerate(measured) if place != base]
     comparisons = compare_measured([(measured[base], other) for other in others], alpha)
     return SideBySide(
@@ -139,9 +140,14 @@ def compare_suites(
 def _pairs_of_suite(suite: str, sets: Sequence[ResultSet], base: int) -> list[tuple[Measured, Measured]]:
     own = [[result for result in one.results if suite_name(result) == suite] for one in sets]
     held = [ResultSet(one.name, results) for one, results in zip(sets, own, strict=True) if results]
-    tasks = {name: measure(result.tasks) for name, result in combine_sets(held)}
-    measured = [Measured(one.name, tasks.get(one.name, ())) for one in sets]
+    found = {name: _measured(name, result) for name, result in combine_sets(held)}
+    measured = [found.get(one.name, Measured(one.name, ())) for one in sets]
     return [(measured[base], other) for place, other in enumerate(measured) if place != base]
+
+
+def _measured(name: str, result: SuiteResult) -> Measured:
+    treatment = treatment_of(result)
+    return Measured(name, measure(result.tasks), treatment.contradiction if treatment else "")
 
 
 def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str]:
@@ -155,6 +161,8 @@ def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str
             yield f"{name}: {verdict.word}: {'; '.join(verdict.reasons)}"
         if part := describe_selection(result):
             yield f"{name}: {part}"
+        if (treatment := treatment_of(result)) and treatment.doubt:
+            yield f"{name}: {treatment.doubt}"
     for i, (name, result) in enumerate(results):
         if any(is_same_run(result, other) for _, other in results[:i]):
             yield f"{name} is the same run as one before it, which is compared with itself"

@@ -26,6 +26,7 @@ from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
 from waza.results.invocation import suite_name
 from waza.results.noise import ACCEPTED, FalseAlarm, arm_of, false_alarm, pools_of_pair
 from waza.results.selection import describe_selection, is_same_part, shard_of
+from waza.results.treatment import NOT_MEASURED, treatment_of
 from waza.results.verdict import RunVerdict, is_same_run, verdict_of
 
 Treatment = Literal["allow", "warn", "fail"]
@@ -135,6 +136,8 @@ def decide(
         *_not_run(before, after),
         *_parts(baseline, current),
         *_played(baseline, current),
+        *_not_measured(baseline, "baseline"),
+        *_not_measured(current, "current"),
     ]
     limits = judge_policy(policy, baseline, current, (arm_of(baseline), arm_of(current))) if policy else []
     alarm = false_alarm(
@@ -152,6 +155,7 @@ def decide(
     warnings = [
         *_notes(baseline, "baseline"),
         *_notes(current, "current"),
+        *_not_known(baseline, current),
         *(() if rules.strict else doubts),
         *_noise(alarm, rules, policy),
     ]
@@ -286,6 +290,22 @@ def _played(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
     before, after = baseline.config.engine_type, current.config.engine_type
     if before and not _is_scripted(before) and _is_scripted(after):
         yield f"current: it plays a script (executor {after}), and the baseline is of {before}: no agent was measured"
+
+
+def _not_measured(result: SuiteResult, name: str) -> Iterator[str]:
+    """Yield that a run did not measure its skill, since the agent was not offered what was claimed."""
+    if (treatment := treatment_of(result)) and treatment.contradiction:
+        yield f"{name}: {NOT_MEASURED}: {treatment.contradiction}"
+
+
+def _not_known(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
+    """Yield that it is not known whether the agent was offered the skill, once for both runs."""
+    runs = {"baseline": treatment_of(baseline), "current": treatment_of(current)}
+    doubts = {name: found.doubt for name, found in runs.items() if found and found.doubt}
+    if len(set(doubts.values())) == 1:
+        yield f"{' and '.join(doubts)}: {next(iter(doubts.values()))}"
+    else:
+        yield from (f"{name}: {doubt}" for name, doubt in doubts.items())
 
 
 def _is_scripted(executor: str) -> bool:

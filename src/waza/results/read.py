@@ -22,6 +22,7 @@ from waza.model.trial import Arm
 from waza.problem import Problem, display_path
 from waza.results.lenient import Lenient
 from waza.results.outcome import Outcome
+from waza.results.treatment import check_treatment
 from waza.results.verdict import check_verdict
 from waza.suite.version import parse_version
 
@@ -56,6 +57,7 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
         _refuse(file, _TOO_DEEP)
     _check_figures(result, file)
     baseline = result.baseline_outcome.tasks if result.baseline_outcome else ()
+    result = check_treatment(result, result.tasks, baseline)
     return check_verdict(result, result.tasks, baseline), _warnings(file, lenient.unknown)
 
 
@@ -103,7 +105,7 @@ def open_parts(data: bytes, file: str, *, checked: bool = True) -> ResultsParts:
         other, others, other_endings = _open_head(found, found.pop("tasks", None), file, lenient, place)
         head = msgspec.structs.replace(head, baseline_outcome=other)
     return ResultsParts(
-        head=check_verdict(head, endings, other_endings),
+        head=check_verdict(check_treatment(head, endings, other_endings), endings, other_endings),
         tasks=raw,
         baseline_tasks=others,
         warnings=_warnings(file, lenient.unknown),
@@ -136,6 +138,24 @@ class _TaskSigns(msgspec.Struct):
     test_id: str
     status: Any = None
     missing_trials: Any = 0
+    without_skills: Any = False
+    encoded_runs: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"null"), name="runs")
+
+    @property
+    def runs(self) -> list[_TrialSigns]:
+        """What the trials say of their arm; none where that cannot be read, which reading the task reports."""
+        try:
+            return msgspec.json.decode(self.encoded_runs, type=list[_TrialSigns] | None) or []
+        except msgspec.ValidationError:
+            return []
+
+
+class _TrialSigns(msgspec.Struct):
+    """What is read of all trials at once."""
+
+    status: Any = None
+    skill_offered: Any = None
+    other_skills_offered: Any = None
 
 
 def _read_tasks(raw: Sequence[msgspec.Raw], file: str, place: str) -> Iterator[TaskResult]:

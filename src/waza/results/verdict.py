@@ -26,6 +26,7 @@ from waza.results.ending import (
     tasks_planned,
 )
 from waza.results.selection import shard_of
+from waza.results.treatment import NOT_MEASURED, recorded_treatment
 
 UNGRADED = "not graded (--skip-graders)"
 OF_A_SHARD = "is a part of a run; `waza merge` makes the whole of all shards, and decides"
@@ -128,7 +129,8 @@ def judge(head: SuiteResult, *, missing_trials: int = 0, graded: bool = True) ->
     """Return the verdict over one suite on one model.
 
     `missing_trials` were planned and did not run; what was not `graded` has not passed. A run with a baseline
-    passes when its success rate is higher than without skills; any other when no task failed or errored.
+    passes when its success rate is higher than without skills, and its arms are not known to be something else than they
+    claim; any other when no task failed or errored.
     In either case every gate must pass, and the run must have come to its end. A shard never passes: its gates are
     decided with those of the others.
     """
@@ -234,6 +236,8 @@ def gates(head: SuiteResult) -> Iterator[Gate]:
     without = head.baseline_outcome
     if without is not None and (why := uncompared(head, without)):
         yield Gate(name="baseline", passed=False, found=f"not compared: {why}")
+    elif without is not None and (treatment := recorded_treatment(head)) and treatment.contradiction:
+        yield Gate(name="baseline", passed=False, found=f"{NOT_MEASURED}: {treatment.contradiction}")
     elif without is not None:
         before, after = without.summary.success_rate, head.summary.success_rate
         found = f"success rate {percent(after)} with skills, {percent(before)} without"

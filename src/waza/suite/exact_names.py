@@ -58,5 +58,6 @@ def _iter_tools(loading: Loading, tasks: Sequence[Task]) -> Iterator[str]:
 def _iter_turns(loading: Loading, tasks: Iterable[Task]) -> Iterator[MockTurn]:
     """Yield the turns of the scripts that are played."""
     scripts = [task.mock for task in tasks if task.mock] if loading.capabilities.scripted else []
+    scripts += [script.without_skills for script in scripts if script.without_skills]
     for script in chain.from_iterable((script, *script.executions) for script in scripts):
         yield from script.turns or ()

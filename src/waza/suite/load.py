@@ -227,12 +227,13 @@ def _build_suite(loading: Loading) -> Suite:
     warn_unchecked_tasks(loading, selected)
     check_limits(loading, selected)
     models = loading.request.models or (loading.file.config.model,)
+    file = with_target_name(loading)
     return Suite(
         path=loading.path,
         directory=loading.directory,
         fixtures=loading.fixtures,
-        file=msgspec.structs.replace(with_target_name(loading), metrics=metrics),
-        tasks=tuple(selected),
+        file=msgspec.structs.replace(file, metrics=metrics),
+        tasks=tuple(_name_skill(task, file.skill) for task in selected),
         models=tuple(models),
         capabilities=loading.capabilities,
         trigger_tests=tests,
@@ -246,6 +247,13 @@ def _build_suite(loading: Loading) -> Suite:
         else None,
         packs=tuple(pack.name for pack in packs),
         prices=loading.prices,
+    )
+
+
+def _name_skill(task: Task, skill: str) -> Task:
+    """Return a task with the name of the skill under test; a name that is a label alone does not count."""
+    return msgspec.structs.replace(
+        task, skill=task.target.name if task.target else skill if task.no_skills else ""
     )
 
 

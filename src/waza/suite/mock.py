@@ -35,6 +35,7 @@ def build_mock_script(scope: Scope, block: MockBlock | None) -> MockScript | Non
             for i, entry in enumerate(block.executions or ())
             if (script := build_mock_script(scope.child("executions", i), entry))
         ),
+        without_skills=build_mock_script(scope.child("without_skills"), block.without_skills),
     )
 
 

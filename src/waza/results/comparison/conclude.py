@@ -15,16 +15,21 @@ from waza.results.comparison.pairs import pair_tasks
 from waza.results.comparison.sentence import describe
 from waza.results.comparison.sign_flip import sign_flip
 from waza.results.comparison.variance import Variance, split_variance
+from waza.results.treatment import NOT_MEASURED
 
 _SCORE, *_OTHERS = METRICS
 _JUDGED = ("score", "pass_rate")  # the metrics that judges have a part in
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A result as comparisons take it: its name for people, and its tasks."""
+    """A result as comparisons take it: its name for people, and its tasks.
+
+    `contradiction` says why it measured something else than it claims; then nothing of it is compared.
+    """
 
     name: str
     tasks: Sequence[MeasuredTask]
+    contradiction: str = ""
 
 
 def compare_measured(
@@ -42,10 +47,10 @@ def compare_measured(
     adjusted = iter(_adjusted([one for own in beside for one in own]))
     return [
         Comparison(
-            **msgspec.structs.asdict(_described(score, alpha)),
+            **msgspec.structs.asdict(_refused(*pair, score) or _described(score, alpha)),
             metrics={one.metric: _described(next(adjusted), alpha) for one in own},
         )
-        for score, own in zip(scores, beside, strict=True)
+        for pair, score, own in zip(pairs, scores, beside, strict=True)
     ]
 
 
@@ -76,6 +81,8 @@ def _compare_others(base: Measured, other: Measured, alpha: float) -> Iterator[M
 def _compare(
     base: Measured, other: Measured, metric: ComparedMetric, alpha: float, *, resample: bool = True
 ) -> MetricComparison:
+    if base.contradiction or other.contradiction:
+        base, other = Measured(base.name, ()), Measured(other.name, ())
     found = pair_tasks(base.tasks, other.tasks, metric.name)
     clusters, score = found.clusters, metric is _SCORE
     higher, lower, ties = found.wins_losses_ties
@@ -115,6 +122,12 @@ def _adjusted(found: Sequence[MetricComparison]) -> list[MetricComparison]:
         one if one.p_value is None else msgspec.structs.replace(one, p_adjusted=next(adjusted))
         for one in found
     ]
+
+
+def _refused(a: Measured, b: Measured, found: MetricComparison) -> MetricComparison | None:
+    """Return a comparison that says why nothing was compared, where a result measured something else than it claims."""
+    why = [f"{one.name}: {one.contradiction}" for one in (a, b) if one.contradiction]
+    return msgspec.structs.replace(found, sentence=f"{NOT_MEASURED}: {'; '.join(why)}") if why else None
 
 
 def _described(found: MetricComparison, alpha: float) -> MetricComparison:
