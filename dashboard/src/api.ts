@@ -178,6 +178,14 @@ export interface ComparisonPage {
   trials: Record<string, TrialLink[]>;
 }
 
+/** A table of counts, with a name for each line and each column. */
+export interface CountTable {
+  /** The title of the names of lines, and those of the columns. */
+  titles: string[];
+  /** The lines: each its name, and its counts. */
+  lines: string[][];
+}
+
 /** How many tasks, of A and of B. */
 export interface Counts {
   a: number;
@@ -1019,6 +1027,8 @@ export interface RunHead {
   triggerCounts: string;
   /** A line for each prompt on which the skill did not do as it should. */
   triggerFailures: string[];
+  /** How often which skill was invoked where which was expected; null for trigger tests without neighbours. */
+  triggerMatrix: CountTable | null;
   /** What the skills changed, in lines; empty without a baseline. */
   impact: string[];
   /** The requirements of tasks. */

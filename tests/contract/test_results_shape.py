@@ -87,7 +87,7 @@ TOP = {
     "metrics": {
         "*": {"identifier": str, "value": NUMBER, "threshold": NUMBER, "passed": bool, "weight": NUMBER, "details?": dict}
     },
-    "tasks": [TASK], "trigger_metrics?": dict, "trigger_results?": [dict], "metadata?": dict, "is_baseline?": bool,
+    "tasks": [TASK], "trigger_metrics?": dict, "trigger_results?": [dict], "trigger_matrix?": dict, "metadata?": dict, "is_baseline?": bool,
     "baseline_outcome?": dict, "evaluation_usage?": {"sessions": [dict]},
 }  # fmt: skip
 OURS = {

@@ -92,7 +92,7 @@ UNKNOWN_WARNINGS = """\
 eval.yaml:1:1: nmae: warning: unknown key 'nmae', ignored; did you mean 'name'?
 eval.yaml:2:36: config.treads: warning: unknown key 'treads', ignored; known: disabled_skills, enforce_expected, executor, executor_options, fail_fast, first_event_timeout_seconds, group_by, idle_timeout_seconds, inject_skill_body, instruction_files, isolation, judge_model, judge_reasoning_effort, judge_timeout_seconds, max_attempts, mcp_servers, model, parallel, pass_rule, reasoning_effort, required_skills, skill_directories, skill_required, stop_after_errors, timeout_seconds, trials_per_task, trigger_skill_routing, workers
 eval.yaml:3:1: colour: warning: unknown key 'colour', ignored; known: adversarial, baseline, canary, caveats, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version
-eval.yaml:4:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall
+eval.yaml:4:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall, trigger_routing
 eval.yaml:5:9: hooks.before_runs: warning: unknown key 'before_runs', ignored; did you mean 'before_run'?
 eval.yaml:5:56: hooks.after_run[0].comment: warning: unknown key 'comment', ignored; did you mean 'command'?
 eval.yaml:6:1: mcp_mocks: warning: has no effect with the executor 'mock', but on calls of its script that have no result

@@ -28,10 +28,11 @@ hooks:
 """
 CONFIG = ("trials_per_task: 2", "group_by: tags", "skill_required: false", "skill_directories: [skills]")
 TRIGGERS = """skill: greeter
+neighbours: [sums]
 should_trigger_prompts: [{prompt: Greet me.}]
 should_not_trigger_prompts: [{prompt: Add up.}]
 """
-MOCK = "mock: {output: Hello, triggers: {Greet me.: true, Add up.: false}}\n"
+MOCK = "mock: {output: Hello, triggers: {Greet me.: true, Add up.: sums}}\n"
 
 
 def project(root: Path, *, failing: Sequence[str] = ("bob",), trigger: bool = True) -> Path:
@@ -42,7 +43,8 @@ def project(root: Path, *, failing: Sequence[str] = ("bob",), trigger: bool = Tr
         )
         for name in NAMES
     }
-    write_tree(root, {"skills/greeter/SKILL.md": "---\nname: greeter\ndescription: greets\n---\nGreet.\n"})
+    skill = "---\nname: {}\ndescription: works\n---\nWork.\n"
+    write_tree(root, {f"skills/{name}/SKILL.md": skill.format(name) for name in ("greeter", "sums")})
     if trigger:
         write_tree(root, {"trigger_tests.yaml": TRIGGERS})
     mock_suite(root, tasks, head=HEAD + (MOCK if trigger else ""), config=CONFIG)
@@ -93,6 +95,7 @@ def test_merged_shards_are_the_results_of_one_run(tmp_path: Path):
     found = load(tmp_path / "all_a.json")
     assert [one["number"] for one in found["metadata"]["shards"]] == [1, 2, 3]
     assert found["trigger_metrics"]["accuracy"] == 1
+    assert found["trigger_matrix"]["rows"][0]["invoked"] == {"greeter": 1, "sums": 0}
     assert "selection" not in found["metadata"]
     assert {task["test_id"]: task["status"] for task in found["tasks"]}["fay"] == "error"
     assert "bob" in (tmp_path / "junit.xml").read_text()

@@ -111,6 +111,20 @@ def trigger_file(should: list[dict[str, str]], should_not: list[dict[str, str]])
     )
 
 
+def obedient_environment(root: Path) -> dict[str, str]:
+    """Install the agent above as the executor `obedient` below a directory; return the variables that programs need."""
+    package = write_tree(
+        root / "package",
+        {
+            "obedient.py": OBEDIENT,
+            "obedient-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: obedient\nVersion: 1.0\n",
+            "obedient-1.0.dist-info/entry_points.txt": "[waza.executors]\nobedient = obedient:Obedient\n",
+        },
+    )
+    path = os.pathsep.join(part for part in (str(package), os.environ.get("PYTHONPATH", "")) if part)
+    return {"PYTHONPATH": path}
+
+
 def run(
     root: Path,
     trigger_tests: str,
@@ -120,22 +134,13 @@ def run(
     codes: tuple[int, ...] = (0, 1),
 ) -> Ended:
     """Run one task and the trigger tests with the agent above."""
-    package = write_tree(
-        root / "package",
-        {
-            "obedient.py": OBEDIENT,
-            "obedient-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: obedient\nVersion: 1.0\n",
-            "obedient-1.0.dist-info/entry_points.txt": "[waza.executors]\nobedient = obedient:Obedient\n",
-        },
-    )
     write_tree(root, {"trigger_tests.yaml": trigger_tests, "skills/greeter/SKILL.md": GREETER})
     config = ["skill_directories: [skills]", "timeout_seconds: 77", "first_event_timeout_seconds: 7"]
     suite = mock_suite(
         root, {"a": "inputs: {prompt: hello, files: [{path: own.txt, content: x}]}"}, head, config
     )
-    path = os.pathsep.join(part for part in (str(package), os.environ.get("PYTHONPATH", "")) if part)
     flags = ("--executor", "obedient", *flags)
-    ended = waza("run", suite, *flags, cwd=root, env={"PYTHONPATH": path, **(env or {})})
+    ended = waza("run", suite, *flags, cwd=root, env={**obedient_environment(root), **(env or {})})
     assert ended.code in codes, ended.err
     assert "Traceback" not in ended.err
     return ended
@@ -279,6 +284,7 @@ def test_results_hold_the_transcript_without_secrets_and_usage_is_added(tmp_path
         "prompt",
         "should_trigger",
         "did_trigger",
+        "invoked_skills",
         "final_output",
         "transcript",
         "tool_calls",
@@ -384,10 +390,28 @@ def test_the_mock_plays_the_script_of_its_suite(tmp_path: Path) -> None:
         "accuracy": round(1.5 / 2.5, 4),
     }
     assert result["trigger_results"] == [
-        {"prompt": "a", "should_trigger": True, "did_trigger": True},
-        {"prompt": "b", "confidence": "medium", "should_trigger": True, "did_trigger": False},
-        {"prompt": "c", "confidence": "medium", "should_trigger": False, "did_trigger": True},
-        {"prompt": "d", "confidence": "medium", "should_trigger": False, "did_trigger": False},
+        {"prompt": "a", "should_trigger": True, "did_trigger": True, "invoked_skills": ["greeter"]},
+        {
+            "prompt": "b",
+            "confidence": "medium",
+            "should_trigger": True,
+            "did_trigger": False,
+            "invoked_skills": [],
+        },
+        {
+            "prompt": "c",
+            "confidence": "medium",
+            "should_trigger": False,
+            "did_trigger": True,
+            "invoked_skills": ["greeter"],
+        },
+        {
+            "prompt": "d",
+            "confidence": "medium",
+            "should_trigger": False,
+            "did_trigger": False,
+            "invoked_skills": [],
+        },
     ]
 
 

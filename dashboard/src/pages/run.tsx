@@ -1,6 +1,6 @@
 /** A run: its verdict and why, then its tasks, what failed first. */
 
-import type { NamedValue, RunHead, TaskSummary, TrialMark } from "../api";
+import type { CountTable, NamedValue, RunHead, TaskSummary, TrialMark } from "../api";
 import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
@@ -497,6 +497,7 @@ function Figures({ head }: { head: RunHead }) {
       {head.triggerFigures.length > 0 && (
         <Section title="Trigger tests">
           <Pairs name="Trigger tests" of={[...pairsOf(head.triggerFigures), ["Counts", head.triggerCounts]]} />
+          {head.triggerMatrix && <Matrix of={head.triggerMatrix} />}
           <Lines of={head.triggerFailures} />
         </Section>
       )}
@@ -533,6 +534,18 @@ function Figures({ head }: { head: RunHead }) {
         </p>
       </Section>
     </>
+  );
+}
+
+/** Which skill was invoked where which was expected. */
+function Matrix({ of }: { of: CountTable }) {
+  return (
+    <DataTable
+      name="Skills invoked, by the skill expected"
+      wide
+      rows={of.lines}
+      columns={of.titles.map((title, at) => ({ title: visible(title), number: at > 0, cell: (line: readonly string[]) => line[at] }))}
+    />
   );
 }
 

@@ -44,6 +44,15 @@ class Health(Page, frozen=True, kw_only=True):
     """The version of waza."""
 
 
+class CountTable(Page, frozen=True, kw_only=True):
+    """A table of counts, with a name for each line and each column."""
+
+    titles: list[str]
+    """The title of the names of lines, and those of the columns."""
+    lines: list[list[str]]
+    """The lines: each its name, and its counts."""
+
+
 class NamedValue(Page, frozen=True, kw_only=True):
     """A name and a value, as people read them."""
 
@@ -500,6 +509,8 @@ class RunHead(Page, frozen=True, kw_only=True):
     """How many trigger tests ended in which way; empty without them."""
     trigger_failures: list[str]
     """A line for each prompt on which the skill did not do as it should."""
+    trigger_matrix: CountTable | None
+    """How often which skill was invoked where which was expected; null for trigger tests without neighbours."""
     impact: list[str]
     """What the skills changed, in lines; empty without a baseline."""
     requirements: list[RequirementPage]

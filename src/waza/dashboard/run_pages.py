@@ -11,6 +11,7 @@ import msgspec
 from waza.dashboard.catalogue import ListedRun
 from waza.dashboard.pages import (
     CiPage,
+    CountTable,
     Ending,
     GatePage,
     GitPage,
@@ -33,6 +34,7 @@ from waza.model.stop_when import describe_stop
 from waza.model.trial import Arm
 from waza.report.requirements import NOTE, count_requirements, requirement_lines
 from waza.report.rows import TaskRow, TrialSummary, most_trials
+from waza.report.section import Table
 from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
@@ -114,6 +116,7 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks, before: str =
         trigger_figures=named_values(view.trigger_figures),
         trigger_counts=view.trigger_counts,
         trigger_failures=view.trigger_failures,
+        trigger_matrix=_count_table(view.trigger_matrix),
         impact=view.impact.lines if view.impact else [],
         requirements=[
             RequirementPage(
@@ -210,6 +213,13 @@ def _trial(trial: TrialHead) -> TrialSummary:
 def named_values(pairs: Iterable[tuple[str, str]]) -> list[NamedValue]:
     """Return names and values."""
     return [NamedValue(name=name, value=value) for name, value in pairs]
+
+
+def _count_table(table: Table | None) -> CountTable | None:
+    """Return a table of counts as pages have it."""
+    if table is None:
+        return None
+    return CountTable(titles=list(table.titles), lines=[list(line) for line in table.lines])
 
 
 def interval_page(found: ConfidenceInterval | None) -> IntervalPage | None:

@@ -237,7 +237,9 @@ def _merge(group: Sequence[_Found]) -> MergedRun:
             for task_id, reason in tasks.items():
                 fold.stop(arm, task_id, reason)
         if one.whole.shard.number == TRIGGER_SHARD:
-            triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
+            triggers = Triggers(
+                end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages), end.trigger_matrix
+            )
         warnings |= dict.fromkeys(end.warnings)
         ends.add(end.status)
         limits += [f"shard {one.whole.shard.number}: {end.limit}"] if end.limit else []

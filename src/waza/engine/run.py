@@ -398,6 +398,7 @@ class _Run:
             skipped=self.skipped,
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
+            trigger_matrix=triggers.matrix,
             trigger_usages=list(triggers.usages),
             warnings=self.run_directory.warnings,
             spent=self.meter.account.spent,

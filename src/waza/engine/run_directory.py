@@ -108,7 +108,9 @@ class RunDirectory:
 
     def end(self, end: RunEnd) -> None:
         """Write the end of a part of the run. WazaError: it cannot be written."""
-        self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
+        self.triggers = Triggers(
+            end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages), end.trigger_matrix
+        )
         self.limit = end.limit
         self.journal.write_end(end)
 

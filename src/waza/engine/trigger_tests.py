@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,11 +17,12 @@ from waza.errors import ExecutorError
 from waza.kit.exception_report import describe_exception
 from waza.kit.stats import round_half_away
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
-from waza.model.observation import Turn, tool_events, turn_events
+from waza.model.observation import Turn, Usage, tool_events, turn_events
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult, number
 from waza.model.task import InputFile, Task, TaskInputs
 from waza.model.trial import Attempt, Trial
 from waza.results.assemble import Triggers
+from waza.results.routing import is_as_expected, trigger_matrix
 from waza.suite.base_task import make_base_task
 from waza.suite.discover import is_searched
 
@@ -34,14 +35,16 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
     A session that breaks before the skill fired counts as the wrong answer, and as an error. None: a limit of the run left
     nothing for the rest of them.
     """
-    prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
-    prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
-    if context.plan.suite.capabilities.scripted:
-        played = context.plan.suite.trigger_script
-        results = [_result(prompt, should=should, did=played[prompt.prompt]) for prompt, should in prompts]
-        return Triggers(trigger_metrics(results), tuple(results))
-    task = _task(context.plan.suite)
-    skill = context.plan.suite.trigger_target.name if context.plan.suite.trigger_target else tests.skill
+    suite = context.plan.suite
+    skill, prompts = suite.trigger_skill, tests.prompts
+    if suite.capabilities.scripted:
+        played = ((prompt, should, suite.trigger_script[prompt.prompt]) for prompt, should in prompts)
+        results = [
+            _result(suite, prompt, invoked, should=should, did=skill in invoked)
+            for prompt, should, invoked in played
+        ]
+        return _triggers(suite, results)
+    task = _task(suite)
     gate = asyncio.Semaphore(context.plan.trigger_workers)
 
     async def one(number: int, prompt: TriggerPrompt, *, should: bool) -> Turn | None:
@@ -63,7 +66,20 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
         _judged(context, skill, prompt, turn, should=should)
         for (prompt, should), turn in zip(prompts, turns, strict=True)
     ]
-    return Triggers(trigger_metrics(results), tuple(results), tuple(turn.usage for turn in turns))
+    return _triggers(suite, results, [turn.usage for turn in turns])
+
+
+def _triggers(
+    suite: Suite, results: Sequence[TriggerResult], usages: Sequence[Usage | None] = ()
+) -> Triggers:
+    """Return the results with their figures; with neighbours it is one of them which skill was invoked."""
+    routed_by = suite.trigger_skill if suite.trigger_neighbours else ""
+    return Triggers(
+        metrics=trigger_metrics(results, routed_by),
+        results=tuple(results),
+        usages=tuple(usages),
+        matrix=trigger_matrix(suite, results),
+    )
 
 
 def _task(suite: Suite) -> Task:
@@ -85,7 +101,7 @@ def _task(suite: Suite) -> Task:
 
 def _skill_paths(suite: Suite) -> tuple[Path, ...]:
     """Return the suite's skill roots, and the directories of the skills that are found elsewhere."""
-    targets = [suite.trigger_target, *(task.target for task in suite.tasks)]
+    targets = [suite.trigger_target, *suite.trigger_neighbours, *(task.target for task in suite.tasks)]
     found = [target.directory for target in targets if target and target.kind == "skill"]
     return tuple(dict.fromkeys([*suite.skill_paths, *found]))
 
@@ -163,22 +179,37 @@ def _judged(
         transcript=list(turn.events),
         final_output=turn.output,
         error_msg=turn.error,
+        skill_invocations=list(turn.skills),
     )
     did = fired or (bool(turn.error) and not should)
-    return _result(prompt, should=should, did=did, trial=storable(trial, context.redactor))
+    stored = storable(trial, context.redactor)
+    invoked = [one.name for one in stored.skill_invocations]
+    return _result(context.plan.suite, prompt, invoked, should=should, did=did, trial=stored)
 
 
 def _result(
-    prompt: TriggerPrompt, *, should: bool, did: bool, trial: TrialResult | None = None
+    suite: Suite,
+    prompt: TriggerPrompt,
+    invoked: Iterable[str],
+    *,
+    should: bool,
+    did: bool,
+    trial: TrialResult | None = None,
 ) -> TriggerResult:
     plain = TriggerResult(
-        prompt=prompt.prompt, confidence=prompt.confidence, should_trigger=should, did_trigger=did
+        prompt=prompt.prompt,
+        confidence=prompt.confidence,
+        should_trigger=should,
+        did_trigger=did,
+        expected_skill=suite.trigger_skill if should and suite.trigger_neighbours else prompt.expect.strip(),
+        invoked_skills=list(dict.fromkeys(invoked)),
     )
     if trial is None:
         return plain
     return msgspec.structs.replace(
         plain,
         prompt=trial.prompt,
+        invoked_skills=plain.invoked_skills or (None if trial.error_msg else []),
         error_msg=trial.error_msg,
         final_output=trial.final_output,
         transcript=trial.transcript,
@@ -187,8 +218,10 @@ def _result(
     )
 
 
-def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
+def trigger_metrics(results: Sequence[TriggerResult], routed_by: str = "") -> TriggerMetrics:
     """Return the figures over all prompts: plain counts, and ratios to four digits; none of no cases.
+
+    `routed_by` is the tested skill where it has neighbours, so that it matters which skill is invoked on each prompt.
 
     In the ratios a prompt of medium confidence counts half, and a session that broke counts as wrong, so that no
     gate passes by breakdowns. It showed nothing of the skill, though, so it is counted as an error only.
@@ -200,11 +233,13 @@ def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
 
     def weights(*, should: bool, did: bool) -> list[float]:
         hits = [one for one in results if one.should_trigger == should and one.did_trigger == did]
-        return [0.5 if one.confidence == "medium" else 1.0 for one in hits]
+        return [_weight(one) for one in hits]
 
     hit, missed = weights(should=True, did=True), weights(should=True, did=False)
     silent, wrong = weights(should=False, did=False), weights(should=False, did=True)
     tp, fn, tn, fp = sum(hit), sum(missed), sum(silent), sum(wrong)
+
+    right = sum(_weight(one) for one in results if is_as_expected(one, routed_by))
 
     def ratio(part: float, whole: float) -> float | None:
         return number(round_half_away(part / whole, 4)) if whole else None
@@ -219,4 +254,9 @@ def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
         recall=ratio(tp, tp + fn),
         f1=ratio(2 * tp, 2 * tp + fp + fn),
         accuracy=number(round_half_away((tp + tn) / (tp + tn + fp + fn), 4)),  # there is a prompt at least
+        routing=ratio(right, tp + tn + fp + fn) if routed_by else None,
     )
+
+
+def _weight(result: TriggerResult) -> float:
+    return 0.5 if result.confidence == "medium" else 1.0

@@ -10,6 +10,7 @@ import msgspec
 from waza.model.base import CountOrOff, Keys, NonBlank, NonNegative
 from waza.model.capabilities import Capabilities
 from waza.model.cost import PriceKeys
+from waza.model.mock import scripted_skills
 from waza.model.selection import Selection, Shard
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
@@ -28,6 +29,9 @@ class TriggerPrompt(Keys, frozen=True, kw_only=True):
     """Why the skill should, or should not, be invoked. It has no effect."""
     confidence: Literal["", "high", "medium"] = ""
     """How sure the author is. Prompts of `medium` confidence weigh less in the figures."""
+    expect: str = ""
+    """The skill that should be invoked, the tested one or a neighbour, or `none`. Left out: the tested skill, and where
+    that should not be invoked, no matter what else is. Only with `neighbours`."""
 
 
 class TriggerTests(Keys, frozen=True, kw_only=True):
@@ -39,6 +43,15 @@ class TriggerTests(Keys, frozen=True, kw_only=True):
     """Prompts on which the agent should invoke the skill."""
     should_not_trigger_prompts: list[TriggerPrompt] = []
     """Prompts on which it should not."""
+    neighbours: list[NonBlank] = []
+    """Skills that the agent is offered beside the tested one, by name or path, found as `skill:` of a suite is. Results
+    then count in a table which skill was invoked where which was expected."""
+
+    @property
+    def prompts(self) -> list[tuple[TriggerPrompt, bool]]:
+        """All prompts, each with whether the skill should be invoked."""
+        should = [(one, True) for one in self.should_trigger_prompts]
+        return should + [(one, False) for one in self.should_not_trigger_prompts]
 
 
 class Paths(Keys, frozen=True, kw_only=True):
@@ -288,7 +301,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
 
     `capabilities` are those of its executor. `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
     everything that may change a verdict, but for the model. `trigger_target` is the skill that the trigger tests are about,
-    where it was found. `filtered`: options chose among its tasks; `selection` says which part they left, None for all.
+    where it was found, `trigger_neighbours` are those that are offered beside it. `filtered`: options
+    chose among its tasks; `selection` says which part they left, None for all.
     `packs` are the names of the packs whose tasks are in the place of its own. `part`: this is one shard of the suite.
     `prices` are those of its project.
     """
@@ -302,6 +316,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     trigger_tests: TriggerTests | None = None
     trigger_target: Target | None = None
+    trigger_neighbours: tuple[Target, ...] = ()
     skills_off: bool = False
     skill_paths: tuple[Path, ...] = ()
     disabled_skills: tuple[str, ...] = ()
@@ -324,6 +339,14 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
         return self.file.name or self.path.stem
 
     @property
-    def trigger_script(self) -> dict[str, bool]:
-        """What a scripted executor does on the prompts of the trigger tests."""
-        return (self.file.mock.triggers if self.file.mock else None) or {}
+    def trigger_skill(self) -> str:
+        """The name of the skill that the trigger tests are about; empty without trigger tests."""
+        if self.trigger_target is not None:
+            return self.trigger_target.name
+        return self.trigger_tests.skill if self.trigger_tests else ""
+
+    @property
+    def trigger_script(self) -> dict[str, tuple[str, ...]]:
+        """The names of the skills that a scripted executor invokes, by prompt of the trigger tests."""
+        script = (self.file.mock.triggers if self.file.mock else None) or {}
+        return {prompt: scripted_skills(found, self.trigger_skill) for prompt, found in script.items()}

@@ -170,10 +170,23 @@ class MockBlock(MockTurn, frozen=True, kw_only=True):
 
 
 class SuiteMockBlock(MockBlock, frozen=True, kw_only=True):
-    """The `mock` block of a suite: also, by prompt of its trigger tests, whether the skill is invoked."""
+    """The `mock` block of a suite: also, by prompt of its trigger tests, which skill is invoked."""
 
-    triggers: dict[str, bool] | None = None
-    """By prompt of the trigger tests, whether the agent invokes the skill."""
+    triggers: dict[str, bool | str | list[str]] | None = None
+    """By prompt of the trigger tests, whether the agent invokes the skill; where it has neighbours, also the name of the
+    skill that it invokes, several names, or `none`."""
+
+
+NO_SKILL = "none"
+"""The word for no skill in expectations and scripts of trigger tests."""
+
+
+def scripted_skills(found: bool | str | list[str], tested: str) -> tuple[str, ...]:
+    """Return the names of the skills that an entry of `mock.triggers` invokes; `tested` is the tested skill."""
+    if isinstance(found, bool):
+        return (tested,) if found else ()
+    names = [found] if isinstance(found, str) else found
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip() != NO_SKILL))
 
 
 class MockScript(msgspec.Struct, frozen=True, kw_only=True):

@@ -477,6 +477,10 @@ class TriggerResult(ResultPart, frozen=True, kw_only=True):
     """Whether the agent should invoke the skill."""
     did_trigger: bool
     """Whether it did."""
+    expected_skill: str = ""
+    """Of tests with neighbours: the skill that should be invoked, or `none`; empty: any but the tested one."""
+    invoked_skills: list[str] | None = None
+    """The names of the skills that it invoked, each once; left out where they were not recorded."""
     error_msg: str = ""
     """Why there is no answer."""
     final_output: str = ""
@@ -487,6 +491,32 @@ class TriggerResult(ResultPart, frozen=True, kw_only=True):
     """Its tool calls."""
     session_id: str = ""
     """The id of its session."""
+
+
+class TriggerMatrixRow(ResultPart, frozen=True, kw_only=True):
+    """Of the prompts with one expectation: on how many which skill was invoked."""
+
+    expected: str
+    """The skill that should be invoked, or `none`; empty: any but the tested one."""
+    invoked: dict[str, int]
+    """On how many prompts this skill alone was invoked, by its name."""
+    none: int
+    """On how many no skill was."""
+    several: int
+    """On how many more than one was."""
+    errors: int
+    """How many have no answer."""
+
+
+class TriggerMatrix(ResultPart, frozen=True, kw_only=True):
+    """Of trigger tests with neighbours: which skill was invoked where which was expected."""
+
+    skill: str
+    """The tested skill."""
+    neighbours: list[str]
+    """The skills that were offered beside it."""
+    rows: list[TriggerMatrixRow]
+    """A row for each expectation: that of the tested skill, of its neighbours, of none, of any but the tested one."""
 
 
 class TriggerMetrics(ResultPart, frozen=True, kw_only=True):
@@ -510,6 +540,8 @@ class TriggerMetrics(ResultPart, frozen=True, kw_only=True):
     """The harmonic mean of precision and recall."""
     accuracy: float
     """The share of prompts with the right outcome."""
+    routing: float | None = None
+    """Of tests with neighbours: the share of prompts on which exactly the expected skill was invoked."""
 
 
 class RunConfig(ResultPart, frozen=True, kw_only=True):
@@ -560,6 +592,8 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     """Figures of the trigger tests."""
     trigger_results: list[TriggerResult] = []
     """The trigger tests, prompt by prompt."""
+    trigger_matrix: TriggerMatrix | None = None
+    """Which skill was invoked where which was expected, of trigger tests with neighbours."""
     metadata: dict[str, Any] = {}
     """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
     warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),

@@ -19,7 +19,9 @@ SHORTEST_CANARY = 8  # characters; a shorter text may be in an answer by chance
 
 # Types of graders that judge how an agent works, and the metrics that are not the mean of a grader.
 BEHAVIOURAL = ("behavior", "action_sequence", "tool_calls", "tool_constraint")
-METRICS = ("trigger_accuracy", "trigger_precision", "trigger_recall", "task_completion", "behavior_quality")
+METRICS = (
+    "trigger_accuracy", "trigger_precision", "trigger_recall", "trigger_routing", "task_completion", "behavior_quality",
+)  # fmt: skip
 
 
 TokenLimit = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
@@ -140,8 +142,8 @@ class Metric(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     name: NonBlank
-    """`task_completion`, `behavior_quality`, `trigger_accuracy`, `trigger_precision`, `trigger_recall`, or
-    the name of a grader, whose mean score it is."""
+    """`task_completion`, `behavior_quality`, `trigger_accuracy`, `trigger_precision`, `trigger_recall`,
+    `trigger_routing` (with neighbours), or the name of a grader, whose mean score it is."""
     weight: Weight = 0.0
     """Recorded in results; it changes no figure."""
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0

@@ -158,6 +158,9 @@ class Dependencies:
         for name in config.required_skills:
             state = known_state if name in missing else "verified"
             yield Dependency(kind="skill", name=name, mode="local", state=state)
+        for one in self._suite.trigger_neighbours:
+            if one.name not in config.required_skills:
+                yield Dependency(kind="skill", name=one.name, mode="local", state="verified")
 
     def _hooks(self) -> Iterator[Dependency]:
         hooks = self._file.hooks

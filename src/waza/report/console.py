@@ -152,10 +152,12 @@ def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
         yield f"    {final}output: {shown.output}"
 
 
-def _trigger(view: RunView) -> Iterator[str]:
+def _trigger(view: RunView) -> Iterator[Part]:
     if view.trigger_figures:
         yield from facts(view.trigger_figures)
         yield view.trigger_counts
+        if matrix := view.trigger_matrix:
+            yield matrix
         yield from view.trigger_failures
 
 

@@ -9,6 +9,7 @@ from waza.report.interpret import interpretation
 from waza.report.markdown import (
     code,
     impact_lines,
+    matrix_lines,
     overview_lines,
     requirement_lines,
     text,
@@ -74,6 +75,7 @@ def _part(view: RunView, budget: int, *, interpret: bool) -> list[str]:
         top += ["", "### Failed Task Details", *_cut(blocks, left, "failed tasks")]
     required = list(requirement_lines(view, "###"))
     top += _cut(required, budget // 8, "lines on requirements")
+    top += _cut(list(matrix_lines(view, "###")), budget // 8, "lines on trigger tests")
     triggers = [f"- {text(line, 500)}" for line in view.trigger_failures]
     if triggers:
         top += _cut(["", "### Failed Trigger Tests", "", *triggers], budget // 8, "prompts")

@@ -37,6 +37,8 @@ def draw_triggers(view: RunView) -> Iterator[str]:
     """Yield how the trigger tests ended."""
     if view.trigger_figures:
         yield from make_pairs([*view.trigger_figures, ("Counts", view.trigger_counts)])
+        if matrix := view.trigger_matrix:
+            yield make_wide_table(matrix, "Skills invoked, by the skill expected")
         yield from make_list(view.trigger_failures)
 
 

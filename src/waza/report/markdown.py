@@ -113,6 +113,12 @@ def requirement_lines(view: RunView, heading: str) -> Iterator[str]:
         yield from ("", NOTE)
 
 
+def matrix_lines(view: RunView, heading: str) -> Iterator[str]:
+    """Yield which skill was invoked where which was expected as a chapter; nothing without neighbours."""
+    if matrix := view.trigger_matrix:
+        yield from ("", f"{heading} Skills invoked", "", *table_lines(matrix))
+
+
 def impact_lines(view: RunView) -> list[str]:
     """Return what the skills changed as list items; nothing without a baseline."""
     lines = view.impact.lines if view.impact else []
@@ -140,6 +146,7 @@ def _part(view: RunView, name: str, heading: str) -> Iterator[str]:
     yield from requirement_lines(view, f"{heading}#")
     if changed := impact_lines(view):
         yield from ("", f"{heading}# Skill impact", "", *changed)
+    yield from matrix_lines(view, f"{heading}#")
     if view.trigger_failures:
         yield from ("", f"{heading}# Failed trigger tests", "")
         yield from (f"- {text(line, 500)}" for line in view.trigger_failures)

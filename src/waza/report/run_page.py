@@ -39,6 +39,8 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         """Yield the sections: the verdict with the failed trials, then the rest, with the tasks unless they are left out."""
         view = RunView.of(Outcome.of(self.head), self.run)
         yield self._title(), [*self._head(), *self._not_run(), *self._failed()]
+        if matrix := view.trigger_matrix:
+            yield "SKILLS INVOKED", [matrix]
         for title, lines in (("TRIGGER TESTS", view.trigger_failures), ("WARNINGS", view.warnings)):
             wrapped = [line for text in lines for line in wrap(one_line(text), self.width, "", "  ")]
             if wrapped:

@@ -19,6 +19,7 @@ from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult, Trigg
 from waza.model.stop_when import describe_stop
 from waza.report.impact import Impact, impact_of
 from waza.report.requirements import RequirementLine, requirement_lines
+from waza.report.routing import expectation, invocation, matrix_table
 from waza.report.rows import TaskRow, counts, most_trials, rows
 from waza.report.section import Table
 from waza.report.words import COUNTS_BROKEN, LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
@@ -33,6 +34,7 @@ from waza.results.ending import (
 from waza.results.figures import TaskOutline, outline_of
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
+from waza.results.routing import list_wrong
 from waza.results.selection import describe_selection
 from waza.results.treatment import recorded_treatment
 from waza.results.verdict import Gate, RunVerdict, gates
@@ -216,7 +218,12 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         found = self.head.trigger_metrics
         if found is None:
             return []
-        ratios = (("Precision", found.precision), ("Recall", found.recall), ("F1", found.f1))
+        ratios = (
+            ("Precision", found.precision),
+            ("Recall", found.recall),
+            ("F1", found.f1),
+            ("Routing", found.routing),
+        )
         return [
             ("Accuracy", percent(found.accuracy)),
             *([("Errors", str(found.errors))] if found.errors else []),
@@ -237,7 +244,14 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def trigger_failures(self) -> list[str]:
         """A line for each prompt on which the skill did not do as it should: what was expected, and what happened."""
-        return list(_trigger_failures(self.head.trigger_results))
+        tested = self.head.trigger_matrix.skill if self.head.trigger_matrix else ""
+        return [_describe_wrong(one, tested) for one in list_wrong(self.head)]
+
+    @property
+    def trigger_matrix(self) -> Table | None:
+        """How often which skill was invoked where which was expected; None for trigger tests without neighbours."""
+        found = self.head.trigger_matrix
+        return matrix_table(found) if found else None
 
     @property
     def judging(self) -> Usage | None:
@@ -463,15 +477,17 @@ def _skill_line(skill: str, outcomes: Sequence[Outcome], *, whole: bool) -> Skil
     )
 
 
-def _trigger_failures(results: Sequence[TriggerResult]) -> Iterator[str]:
-    for one in results:
+def _describe_wrong(one: TriggerResult, tested: str) -> str:
+    """Return what was expected on a prompt, and what happened; `tested` is the skill that has neighbours, if it has any."""
+    prompt = f'"{one_line(one.prompt, _PROMPT)}"'
+    if not tested:
         wanted = "should trigger" if one.should_trigger else "should not trigger"
-        prompt = f'"{one_line(one.prompt, _PROMPT)}"'
-        if one.error_msg:
-            yield f"{status_mark('error')} {prompt} {wanted}: {one_line(one.error_msg, _ERROR)}"
-        elif one.should_trigger != one.did_trigger:
-            seen = "it triggered" if one.did_trigger else "it did not trigger"
-            yield f"{status_mark('failed')} {prompt} {wanted}: {seen}"
+        seen = "it triggered" if one.did_trigger else "it did not trigger"
+    else:
+        wanted, seen = expectation(one.expected_skill, tested), invocation(one.invoked_skills or [])
+    if one.error_msg:
+        return f"{status_mark('error')} {prompt} {wanted}: {one_line(one.error_msg, _ERROR)}"
+    return f"{status_mark('failed')} {prompt} {wanted}: {seen}"
 
 
 def _credits(credits_used: float | None) -> str:

@@ -24,6 +24,7 @@ from waza.model.result import (
     Summary,
     TaskResult,
     TrialResult,
+    TriggerMatrix,
     TriggerMetrics,
     TriggerResult,
     number,
@@ -67,6 +68,7 @@ class Triggers(msgspec.Struct, frozen=True):
     metrics: TriggerMetrics | None = None
     results: tuple[TriggerResult, ...] = ()
     usages: tuple[Usage | None, ...] = ()
+    matrix: TriggerMatrix | None = None
 
 
 class Fold:
@@ -191,6 +193,7 @@ class Fold:
             tasks=[],
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
+            trigger_matrix=triggers.matrix,
             metadata={**metadata, **({"warnings": listed} if listed else {})},
             evaluation_usage={"sessions": sessions} if sessions else None,
         )
@@ -220,6 +223,7 @@ class Fold:
             metrics={},
             trigger_metrics=None,
             trigger_results=[],
+            trigger_matrix=None,
             metadata={} if ran else {"run_status": NOT_STARTED},
             evaluation_usage=None,
         )
@@ -348,7 +352,7 @@ class Fold:
     def _value(self, metric: Metric, total: Summary, triggers: TriggerMetrics | None) -> float | None:
         if metric.name.startswith(_TRIGGER):
             key = metric.name.removeprefix(_TRIGGER)
-            if key in ("accuracy", "precision", "recall"):
+            if key in ("accuracy", "precision", "recall", "routing"):
                 return getattr(triggers, key) if triggers else None
         if metric.name == "task_completion":
             return total.success_rate if total.total_tests else None

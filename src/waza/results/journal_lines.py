@@ -32,7 +32,7 @@ from waza.model.origin import CiJob, GitState
 from waza.model.pass_rule import ALL, PassRule
 from waza.model.recording import TranscriptRecord
 from waza.model.requirement import RecordedRequirement
-from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
+from waza.model.result import TrialResult, TriggerMatrix, TriggerMetrics, TriggerResult
 from waza.model.selection import Selection
 from waza.model.shard import WholeRun
 from waza.model.stop_when import StopRule
@@ -124,6 +124,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     skipped: dict[Arm, list[str]] = {}
     trigger_metrics: TriggerMetrics | None = None
     trigger_results: list[TriggerResult] = []
+    trigger_matrix: TriggerMatrix | None = None
     trigger_usages: list[Usage | None] = []
     warnings: list[str] = []
     spent: Spent = Spent()

@@ -96,10 +96,12 @@ def _has_check(loading: Loading, task: Task) -> bool:
     return bool(texts or enforced or counted)
 
 
-def select_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -> list[Metric]:
+def select_metrics(
+    loading: Loading, tasks: Sequence[Task], *, triggers: bool, neighbours: bool
+) -> list[Metric]:
     """Return the metrics that can have data, and say of the others why they have none.
 
-    `triggers`: there are trigger tests. A metric without data cannot gate, so that is an error where it should.
+    `triggers`: there are trigger tests, `neighbours`: with neighbours. A metric without data cannot gate, so that is an error where it should.
     """
     known: list[Metric] = []
     names = set(_grader_names(loading, tasks))
@@ -107,7 +109,7 @@ def select_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -
     for i, metric in enumerate(loading.file.metrics):
         if not metric.enabled:
             continue
-        why, hint = _explain_no_data(metric.name, names, kinds, triggers=triggers)
+        why, hint = _explain_no_data(metric.name, names, kinds, triggers=triggers, neighbours=neighbours)
         if any(metric.name == other.name for other in known):
             why, hint = f"there is another metric {metric.name!r}, which counts", "keep one of them"
         if not why:
@@ -140,7 +142,9 @@ def _hides_graders(document: Document) -> bool:
     ) or document.is_placeholder("graders")
 
 
-def _explain_no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> tuple[str, str]:
+def _explain_no_data(
+    name: str, names: set[str], kinds: set[str], *, triggers: bool, neighbours: bool
+) -> tuple[str, str]:
     """Return why a metric has no data, and what to do; two empty texts if it can have some."""
     if name not in METRICS and name not in names:
         return f"there is no metric {name!r}, so it is left out", did_you_mean(
@@ -148,6 +152,8 @@ def _explain_no_data(name: str, names: set[str], kinds: set[str], *, triggers: b
         )
     if name.startswith("trigger_") and name in METRICS and not triggers:
         return f"the metric {name!r} has no data", "it takes trigger_tests.yaml beside the suite"
+    if name == "trigger_routing" and not neighbours:
+        return f"the metric {name!r} has no data", "it takes neighbours in trigger_tests.yaml"
     if name == "behavior_quality" and not kinds.intersection(BEHAVIOURAL):
         return (
             f"the metric {name!r} has no data",

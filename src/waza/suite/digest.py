@@ -52,6 +52,7 @@ def suite_digest(suite: Suite) -> str:
             suite.trigger_tests,
             suite.trigger_target and suite.trigger_target.name,
             suite.trigger_script,
+            [[one.name, _digest_tree(one.directory).hex()] for one in suite.trigger_neighbours],
         ],
     }
     digest = hashlib.sha256(_encode(head))

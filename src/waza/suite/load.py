@@ -48,7 +48,7 @@ from waza.suite.shard import take_shard
 from waza.suite.target import find_target, find_task_target, forget_targets, with_target_name
 from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled_tasks
 from waza.suite.templates import fill_graders
-from waza.suite.trigger_tests import has_trigger_tests, read_trigger_tests
+from waza.suite.trigger_tests import has_trigger_tests, lists_neighbours, read_trigger_tests
 from waza.suite.version import read_version
 
 
@@ -220,8 +220,10 @@ def _build_suite(loading: Loading) -> Suite:
     _check_templates(loading, tasks)
     check_agent_tools(loading, tasks)
     check_exact_names(loading, tasks)
-    tests, tested = (None, None) if packs else read_trigger_tests(loading)
-    metrics = select_metrics(loading, tasks, triggers=has_trigger_tests(loading))
+    triggers = None if packs else read_trigger_tests(loading)
+    metrics = select_metrics(
+        loading, tasks, triggers=has_trigger_tests(loading), neighbours=lists_neighbours(loading)
+    )
     selected, given = select_tasks(loading, tasks), loading.request
     filters = describe_filters(given.tasks, given.tags, given.expression)
     warn_unchecked_tasks(loading, selected)
@@ -236,8 +238,9 @@ def _build_suite(loading: Loading) -> Suite:
         tasks=tuple(_name_skill(task, file.skill) for task in selected),
         models=tuple(models),
         capabilities=loading.capabilities,
-        trigger_tests=tests,
-        trigger_target=tested,
+        trigger_tests=triggers.tests if triggers else None,
+        trigger_target=triggers.target if triggers else None,
+        trigger_neighbours=triggers.neighbours if triggers else (),
         skills_off=loading.skills_off,
         skill_paths=paths,
         disabled_skills=skills.disabled_names(loading, paths),

@@ -74,6 +74,7 @@ def read_parts(path: Path, request: LoadOptions, source: Path | None = None) -> 
     if suite.file.tasks_from:
         roots.append(suite.directory / suite.file.tasks_from)
     roots += [one.path if one.kind == "agent" else one.directory for one in targets]
+    roots += [one.directory for one in suite.trigger_neighbours]
     roots += _skills(suite, loading)
     for task in suite.tasks:
         with suppress(ValueError):  # a path that leads elsewhere, which is reported when the suite is run

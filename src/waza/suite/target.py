@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -54,16 +55,25 @@ def find_task_target(loading: Loading, directories: Sequence[str] = ()) -> Targe
     return found
 
 
-def find_target(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> Target | None:
-    """Return the skill or agent that a name or path at a place means; None after a mistake."""
+Role = Literal["tested", "offered"]
+"""What a skill or agent is looked for as: to be under test, or to be offered beside that."""
+
+
+def find_target(
+    scope: Scope, wanted: str, directories: Sequence[str] = (), role: Role = "tested"
+) -> Target | None:
+    """Return the skill or agent that a name or path at a place means; None after a mistake.
+
+    What is tested may be missing where its name is only a label; what is offered beside it may not.
+    """
     if is_path(wanted):
-        return _find_at_path(scope, wanted)
+        return _find_at_path(scope, wanted, role)
     places = tuple(_search_places(scope.loading, directories))
     config = scope.loading.file.config
     search = _search(wanted, places, tuple(config.disabled_skills), scope.loading.directory)
     scope.loading.problems.extend(search.problems)
     if not search.found:
-        _report_not_found(scope, wanted, search)
+        _report_not_found(scope, wanted, search, role)
         return None
     if len(search.found) > 1:
         files = " and ".join(display_path(one.target.path) for one in search.found)
@@ -122,11 +132,11 @@ def _locate(loading: Loading, wanted: str) -> Path | None:
     return next((path for path in candidates if path.exists()), None)
 
 
-def _find_at_path(scope: Scope, wanted: str) -> Target | None:
+def _find_at_path(scope: Scope, wanted: str, role: Role) -> Target | None:
     place = _locate(scope.loading, wanted)
     if place is None:
         bases = " and ".join(dict.fromkeys(map(display_path, (scope.loading.directory, Path.cwd()))))
-        _report_missing(scope, f"there is no {wanted!r}", f"looked in {bases}")
+        _report_missing(scope, f"there is no {wanted!r}", f"looked in {bases}", role)
         return None
     try:
         definition = read_definition_at(place)
@@ -134,7 +144,7 @@ def _find_at_path(scope: Scope, wanted: str) -> Target | None:
         scope.loading.problems.extend(error.problems)
         return None
     if disabled_skills(scope.loading)(definition.target):
-        _report_disabled(scope, wanted)
+        _report_disabled(scope, wanted, role)
         return None
     return _use(scope.loading, definition)
 
@@ -144,18 +154,21 @@ def _use(loading: Loading, definition: Definition) -> Target | None:
     return definition.target if definition.is_fit else None
 
 
-def _report_not_found(scope: Scope, wanted: str, search: Search) -> None:
+def _report_not_found(scope: Scope, wanted: str, search: Search, role: Role) -> None:
     if search.hidden:
-        _report_disabled(scope, wanted)
+        _report_disabled(scope, wanted, role)
         return
     searched = [display_path(place) for place in search.searched]
     names = f"{did_you_mean(wanted, search.names)}; " if search.names else ""
     hint = f"{names}looked in {list_first(searched, _SHOWN)}"
-    _report_missing(scope, f"no skill or agent {wanted!r} was found", hint)
+    _report_missing(scope, f"no skill or agent {wanted!r} was found", hint, role)
 
 
-def _report_missing(scope: Scope, message: str, hint: str) -> None:
+def _report_missing(scope: Scope, message: str, hint: str, role: Role) -> None:
     """Note that the target is not there: the agent would run without it, and the results would not show it."""
+    if role == "offered":
+        scope.error("skill-not-found", message, hint)
+        return
     if not scope.loading.file.config.skill_required:
         return
     able = scope.loading.capabilities
@@ -165,7 +178,8 @@ def _report_missing(scope: Scope, message: str, hint: str) -> None:
     scope.report("skill-not-found", message, hint, warning=warning)
 
 
-def _report_disabled(scope: Scope, wanted: str) -> None:
-    message = f"{wanted!r} is under test, and config.disabled_skills switches it off"
+def _report_disabled(scope: Scope, wanted: str, role: Role) -> None:
+    is_what = "under test" if role == "tested" else "to be offered"
+    message = f"{wanted!r} is {is_what}, and config.disabled_skills switches it off"
     hint = "remove one of the two; --no-skills and disabled_skills: ['*'] run without any skill"
     scope.error("disabled-skill", message, hint)

@@ -6,7 +6,9 @@ from tests.e2e.broken.case import SUITE, TASK, Case, case, graded
 
 EMPTY = "must not be empty; every text holds the empty one"
 LIMITS = "max_tool_calls, max_iterations, max_tokens, max_response_time_ms, required_tools, forbidden_tools"
-METRICS = "behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall"
+METRICS = (
+    "behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall, trigger_routing"
+)
 
 CASES: list[Case] = [
     case(

@@ -10,7 +10,7 @@ COMMANDS = "name: s\nconfig: {executor: copilot-sdk, model: m}\ntasks: [t.yaml]\
 CASES: list[Case] = [
     case(
         "unknown keys of expectations, checkpoints and metrics",
-        "eval.yaml:4:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall",
+        "eval.yaml:4:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall, trigger_routing",
         "eval.yaml:4:21: metrics[0].treshold: unknown key 'treshold'; did you mean 'threshold'?",
         "t.yaml:3:12: expected.output_contain: unknown key 'output_contain'; did you mean 'output_contains'?",
         "t.yaml:3:33: expected.matches: unknown key 'matches'; known: behavior, outcomes, output_contains, output_contains_any, output_not_contains, should_trigger, tool_calls",

@@ -91,11 +91,11 @@ tasks: [t.yaml]
         "eval.yaml:5:5: metrics[0]: 'name' is missing",
         "eval.yaml:6:12: metrics[1].name: must not be empty",
         "eval.yaml:6:27: metrics[1].threshold: is .nan, but must be a finite number",
-        "eval.yaml:7:6: metrics[2].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall",
+        "eval.yaml:7:6: metrics[2].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall, trigger_routing",
         "eval.yaml:7:23: metrics[2].weight: is -.inf, but must be a finite number",
         "eval.yaml:7:39: metrics[2].enabled: must be true or false, not the text 'maybe'",
         "eval.yaml:8:5: metrics[3]: must be a mapping of keys, not the text 'accuracy'; write keys, such as name:, weight:, threshold:",
-        "eval.yaml:9:6: metrics[4].name: warning: there is no metric 'b', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall",
+        "eval.yaml:9:6: metrics[4].name: warning: there is no metric 'b', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall, trigger_routing",
         "eval.yaml:9:21: metrics[4].gate: must be true or false, not the number 1",
         suite=SUITE
         + """\
@@ -217,7 +217,7 @@ tasks: [t.yaml]
         "eval.yaml:4:26: config.modle: unknown key 'modle'; did you mean 'model'?",
         "eval.yaml:5:1: colour: unknown key 'colour'; known: adversarial, baseline, canary, caveats, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version",
         "eval.yaml:6:36: hooks.before_run[0].directory: unknown key 'directory'; did you mean 'working_directory'?",
-        "eval.yaml:7:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall",
+        "eval.yaml:7:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall, trigger_routing",
         "eval.yaml:7:21: metrics[0].treshold: unknown key 'treshold'; did you mean 'threshold'?",
         "t.yaml:3:1: tagz: unknown key 'tagz'; did you mean 'tags'?",
         "t.yaml:4:12: expected.output_contain: unknown key 'output_contain'; did you mean 'output_contains'?",

@@ -288,3 +288,41 @@ def test_the_custom_agent_example_runs_on_the_runtime(tmp_path: Path):
         assert f"Base directory for this skill: {root}\n\n# Security Review Agent" in asked[0].system
         assert f"{one.inputs.files[0].path}" in asked[1].tool_results[1]
         assert "legal-review" not in asked[0].system
+
+
+def test_neighbours_are_offered_and_what_the_agent_invokes_is_counted(tmp_path: Path):
+    """A neighbour that no directory of the suite holds; the model is asked with both skills in its list."""
+    expects = {
+        "should_trigger_prompts": [{"prompt": "FIRES"}, {"prompt": "STRAYS"}],
+        "should_not_trigger_prompts": [
+            {"prompt": "TAKES", "expect": "other"},
+            {"prompt": "STAYS", "expect": "none"},
+        ],
+    }
+    files = {
+        "skills/greeter/SKILL.md": definition("greeter", body=BODY),
+        "elsewhere/other/SKILL.md": definition("other"),
+        "trigger_tests.yaml": json.dumps({**GREETER, "neighbours": ["elsewhere/other"], **expects}),
+    }
+    write_tree(tmp_path, files)
+
+    def call(name: str) -> list[Reply]:
+        return [Reply(calls=[Call("skill", {"skill": name})]), Reply("fine")]
+
+    scripts = {
+        "FIRES": call("greeter"),
+        "STRAYS": call("other"),
+        "TAKES": call("other"),
+        "": [Reply("fine")],
+    }
+    config = {"skill_directories": ["skills"], "timeout_seconds": 90}
+    seen = run(write_suite(tmp_path, {"a": task("HELLO")}, config=config, **GREETER), scripts)
+    assert listed(seen.asked("FIRES")[0]) == ["greeter", "other"]
+    assert listed(seen.asked("HELLO")[0]) == ["greeter"], "tasks are not given the neighbours"
+    rows = {one["expected"]: (one["invoked"], one["none"]) for one in seen.results["trigger_matrix"]["rows"]}
+    assert rows == {
+        "greeter": ({"greeter": 1, "other": 1}, 0),
+        "other": ({"greeter": 0, "other": 1}, 0),
+        "none": ({"greeter": 0, "other": 0}, 1),
+    }
+    assert seen.results["trigger_metrics"]["routing"] == 0.75

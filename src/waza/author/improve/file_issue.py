@@ -25,6 +25,7 @@ from waza.report.markdown import code, text
 from waza.report.rows import TaskRow
 from waza.report.view import InvocationView, RunView
 from waza.report.words import one_line
+from waza.results.routing import list_wrong
 
 MARKER = "waza-auto-triage:"
 FAILURE = "waza-failure:"
@@ -108,9 +109,7 @@ def _identify_failures(run: _Run) -> Iterator[str]:
         missed = {check.grader for trial in row.bad_trials for check in trial.misses}
         yield "\x1d".join([row.id, row.status, *sorted(missed)])
     yield from sorted(
-        f"{one.should_trigger}{one.prompt}"
-        for one in run.view.head.trigger_results
-        if one.error_msg or one.should_trigger != one.did_trigger
+        f"{one.should_trigger}{one.expected_skill}{one.prompt}" for one in list_wrong(run.view.head)
     )
 
 

@@ -16,8 +16,10 @@ from waza.author.improve.ask import Asker, compose
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.loaded import Suite
 from waza.model.result import TaskResult, TrialResult, TriggerResult
+from waza.report.routing import expectation, invocation
 from waza.report.words import one_line, shortened
 from waza.results.outcome import Outcome
+from waza.results.routing import list_wrong
 
 ASKER = "suggest_changes"
 """The name by which a scripted judge knows the question."""
@@ -65,10 +67,7 @@ def find_failures(outcome: Outcome) -> Failures:
         for task in outcome.tasks()
         if task.status in ("failed", "error")
     ]
-    triggers = [
-        one for one in outcome.head.trigger_results if one.error_msg or one.should_trigger != one.did_trigger
-    ]
-    return Failures(tasks=tuple(tasks), triggers=tuple(triggers))
+    return Failures(tasks=tuple(tasks), triggers=tuple(list_wrong(outcome.head)))
 
 
 async def suggest_changes(
@@ -194,7 +193,9 @@ def _describe_calls(trial: TrialResult) -> Iterator[str]:
 
 def _describe_trigger(found: TriggerResult) -> str:
     wanted = "should invoke the skill" if found.should_trigger else "should not invoke the skill"
-    got = found.error_msg and f"ended in an error: {one_line(found.error_msg, 200)}"
-    return (
-        f"- {one_line(found.prompt, 500)!r} {wanted} and {got or ('did' if found.did_trigger else 'did not')}"
-    )
+    got = "did" if found.did_trigger else "did not"
+    if found.expected_skill:  # which may be a neighbour
+        wanted, got = expectation(found.expected_skill, ""), invocation(found.invoked_skills or [])
+    if found.error_msg:
+        got = f"ended in an error: {one_line(found.error_msg, 200)}"
+    return f"- {one_line(found.prompt, 500)!r} {wanted} and {got}"
