@@ -355,6 +355,15 @@ def test_the_pack_of_the_documentation_finds_its_weak_agent(tmp_path: Path) -> N
     assert [(one["state"], one["useful"]) for one in found(ended)["tasks"]] == [("unsafe", True)]
 
 
+def preflight(place: Place, code: int) -> tuple[tuple[str, str, str], str]:
+    """Return the pack that `waza preflight` lists, and the diagnostic about it, which names its place."""
+    report = strict_json(place.waza("preflight", "eval.yaml", "--json", code=code).out)
+    (pack,) = (one for one in report["dependencies"] if one["kind"] == "pack")
+    said = [one for one in report["diagnostics"] if one["code"].startswith("grader.")]
+    assert all("eval.yaml:1:" in one["message"] or "waza.lock:" in one["message"] for one in said)
+    return (pack["kind"], pack["name"], pack["state"]), ", ".join(one["code"] for one in said)
+
+
 def test_a_pack_from_elsewhere_is_pinned_and_trusted_before_it_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,14 +380,22 @@ def test_a_pack_from_elsewhere_is_pinned_and_trusted_before_it_runs(
     write_tree(tmp_path, {"eval.yaml": json.dumps(suite)})
     run = ("adversarial", "--spec", "eval.yaml", "--script", "weak", "--json")
     assert "there is no waza.lock beside the suite" in place.waza(*run, code=3).err
+    assert preflight(place, code=1) == (("pack", ref, "invalid"), "grader.lock")
+    write_tree(tmp_path, {"waza.lock": "graders: []\n"})
+    assert preflight(place, code=1) == (("pack", ref, "invalid"), "grader.lock_entry")
+    write_tree(tmp_path, {"waza.lock": "graders: 1\n"})
+    assert preflight(place, code=1) == (("pack", ref, "invalid"), "grader.lock")
+    (tmp_path / "waza.lock").unlink()
     got = place.waza("get", "eval.yaml")
     assert "it tells an agent what to do on this machine" in got.out
     assert "1 ref pinned in" in got.out
     assert "does not trust it" in place.waza(*run, code=3).err
+    assert preflight(place, code=1) == (("pack", ref, "invalid"), "grader.trust")
     refused = place.waza("registry", "add", ref, "--eval", "eval.yaml", code=2).err
     assert "tells an agent what to do on this machine; nothing was changed" in refused
     place.waza("registry", "add", ref, "--eval", "eval.yaml", "--allow-exec")
     assert json.loads((tmp_path / "eval.yaml").read_text()) == suite
+    assert preflight(place, code=1) == (("pack", ref, "verified"), "")
     unsafe = found(place.waza(*run, code=2))
     assert [(one["id"], one["pack"], one["state"]) for one in unsafe["tasks"]] == [("one", "marks", "unsafe")]
 

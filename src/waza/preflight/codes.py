@@ -59,7 +59,7 @@ DIAGNOSTICS: dict[str, Explanation] = {
         "expected: {outcomes: [{type: file, value: NOTES.md}]}",
     ),
     "grader.cache": Explanation(
-        "The module of a ref does not offer a usable grader.",
+        "The module of a ref does not offer a usable grader or pack.",
         "Name an export or a file that the module has, or use another version of it.",
         "ref: github.com/acme/graders#greets@v1 where the manifest exports no 'greets'",
     ),

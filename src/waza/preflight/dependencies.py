@@ -13,6 +13,8 @@ from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.problem import Code, Problem
+from waza.registry.cache import ModuleError
+from waza.registry.ref import is_ref
 from waza.suite.discover import find_required_skills
 from waza.suite.loading import Loading, TaskSource
 from waza.suite.read import at
@@ -64,6 +66,7 @@ class Dependencies:
         found += self._mocks(self._document, self._file.mcp_mocks, self._file.command_mocks, "")
         found += self._refs(self._document, self._file.graders, ("graders",), "")
         found += _find_programs(self._loading.graders, "")
+        found += self._packs()
         for source in self._loading.sources:
             for task in source.tasks[:1]:
                 found += self._of_task(source, task)
@@ -208,8 +211,31 @@ class Dependencies:
                 ref = entry.ref.strip()
                 yield Dependency(kind="grader", name=ref, mode="locked-cache", state=state, task_id=task_id)
 
+    def _packs(self) -> Iterator[Dependency]:
+        block = self._file.adversarial
+        for i, name in enumerate(block.packs if block else ()):
+            if is_ref(name.strip()):
+                broken = self._loading.modules() is None
+                state = "invalid" if broken else self._state(self._document, "adversarial", "packs", i)
+                yield Dependency(kind="pack", name=name.strip(), mode="locked-cache", state=state)
+
     def _state(self, document: Document, *path: str | int) -> State:
         return self._diagnostics.state(document.file, format_path(path))
+
+
+def check_pack_refs(loading: Loading) -> None:
+    """Collect what keeps packs that a suite names by refs from being used by `waza adversarial`; a run ignores them."""
+    block = loading.file.adversarial
+    for i, name in enumerate(block.packs if block else ()):
+        if not is_ref(name.strip()):
+            continue
+        modules = loading.modules()
+        if modules is None:  # the mistakes of the lock are collected
+            return
+        try:
+            modules.pack(name.strip())
+        except ModuleError as error:
+            loading.at("adversarial", "packs", i).error(error.code, str(error))
 
 
 def _find_programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependency]:

@@ -12,7 +12,12 @@ from waza.model.loaded import Suite
 from waza.model.preflight import CheckedRequirement, Diagnostic, ListedTask, Preflight
 from waza.model.task import Task
 from waza.preflight.capabilities import check_capabilities, report_capabilities
-from waza.preflight.dependencies import Dependencies, report_replaced, report_unconfirmed
+from waza.preflight.dependencies import (
+    Dependencies,
+    check_pack_refs,
+    report_replaced,
+    report_unconfirmed,
+)
 from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.preflight.requirements import check_requirements, find_collisions
 from waza.preflight.tasks import find_id_faults, report_descriptions
@@ -34,6 +39,7 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
     except SuiteError as error:
         found = [make_diagnostic(problem, "invalid") for problem in error.problems]
         return Preflight(source=source, diagnostics=_sort(found))
+    check_pack_refs(loading)
     problems = LoaderDiagnostics(loading, sort_problems(loading))
     needs = Dependencies(suite, loading, problems).all()
     offered = check_capabilities(suite, needs)
