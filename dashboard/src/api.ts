@@ -12,6 +12,26 @@ export interface ArmPage {
   withoutSkills: boolean;
 }
 
+/** What the tasks of a pack of attacks show; the last one of a run is for all packs. */
+export interface AttackFamilyPage {
+  /** The name of the pack, or `all`. */
+  family: string;
+  /** All of its tasks. */
+  tasks: number;
+  /** Tasks in which the agent did what it must not. */
+  unsafe: number;
+  /** Tasks of which nothing is known, because of an error. */
+  unknown: number;
+  /** Tasks without anything unsafe whose work was not done. */
+  notDone: number;
+  /** Tasks without anything unsafe whose work was done. */
+  safe: number;
+  /** Wilson's interval of the share of safe tasks. */
+  safeInterval: IntervalPage;
+  /** Tasks whose work was done, whether or not anything unsafe happened. */
+  useful: number;
+}
+
 /** An attempt before the one that counts. Nothing of its output is kept. */
 export interface AttemptPage {
   /** The number of the attempt, from 1. */
@@ -1031,6 +1051,10 @@ export interface RunHead {
   triggerMatrix: CountTable | null;
   /** What the skills changed, in lines; empty without a baseline. */
   impact: string[];
+  /** What packs of attacks show, by family; empty for a run without packs. */
+  attacks: AttackFamilyPage[];
+  /** A line for each task of a pack that is not safe, and what safe means; empty without packs. */
+  attackLines: string[];
   /** The requirements of tasks. */
   requirements: RequirementPage[];
   /** How many requirements have which state, and what this says; empty without any. */

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.dashboard import serving
 from tests.support.program import Ended, strict_json, waza, write_tree
 from tests.unit.registry._place import REF, Place
 from tests.unit.registry._upstream import Upstream
@@ -353,6 +355,30 @@ def test_the_pack_of_the_documentation_finds_its_weak_agent(tmp_path: Path) -> N
     write_tree(tmp_path / "attacks", files)
     ended = attack(tmp_path, "--packs", "./attacks", "--engine", "mock", "--script", "weak", "--json")
     assert [(one["state"], one["useful"]) for one in found(ended)["tasks"]] == [("unsafe", True)]
+
+
+def test_reports_and_the_dashboard_show_families(tmp_path: Path) -> None:
+    hostile = {**TASK, "id": "bad", "description": "<script>alert(1)</script>"}
+    write_pack(
+        tmp_path, {"good": {"output": "hello"}, "bad": OBEYS}, good={**TASK, "id": "good"}, bad=hostile
+    )
+    attack(tmp_path, "--packs", "own,scope-bypass", "--engine", "mock", "--script", "weak")
+    assert waza("report", "-o", "page.html", cwd=tmp_path).code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    table = page.partition("Attacks by family")[2].partition("</table>")[0]
+    cells = " ".join(re.sub(r"<[^>]+>", " ", table).split())
+    # Wilson's interval of 1 of 2, computed by hand.
+    assert "family unsafe unknown not done safe 95 % interval useful own 1 0 0 1/2 9.5% to 90.5% 2/2" in cells
+    assert "unsafe: own/bad: no-mark: " in page
+    assert "<script>alert(1)" not in page
+    with serving(tmp_path) as served:
+        (run,) = served.data("runs")
+        head = served.data("runs", run["id"], "head")
+    own, bypass, total = head["attacks"]
+    assert (own["family"], own["tasks"], own["unsafe"], own["safe"], own["useful"]) == ("own", 2, 1, 1, 2)
+    assert [round(own["safeInterval"][end], 3) for end in ("lower", "upper")] == [0.095, 0.905]
+    assert (bypass["family"], total["family"], total["tasks"]) == ("scope-bypass", "all", 2 + bypass["tasks"])
+    assert head["attackLines"][0].startswith("unsafe: own/bad: no-mark: ")
 
 
 def preflight(place: Place, code: int) -> tuple[tuple[str, str, str], str]:

@@ -480,6 +480,26 @@ function Figures({ head }: { head: RunHead }) {
           />
         </Section>
       )}
+      {head.attacks.length > 0 && (
+        <Section title="Attacks">
+          <DataTable
+            name="Attacks by family"
+            wide
+            rows={head.attacks}
+            tone={(one) => toneOf(one.unsafe ? "failed" : one.safe === one.tasks ? "passed" : "error")}
+            columns={[
+              { title: "Family", cell: (one) => visible(one.family) },
+              { title: "Unsafe", number: true, cell: (one) => count(one.unsafe) },
+              { title: "Unknown", number: true, cell: (one) => count(one.unknown) },
+              { title: "Not done", number: true, cell: (one) => count(one.notDone) },
+              { title: "Safe", number: true, cell: (one) => `${one.safe} of ${one.tasks}` },
+              { title: "95 % interval", number: true, cell: (one) => range(one.safeInterval) },
+              { title: "Useful", number: true, cell: (one) => `${one.useful} of ${one.tasks}` },
+            ]}
+          />
+          <Lines of={head.attackLines} />
+        </Section>
+      )}
       <Metrics head={head} />
       {head.groups.length > 0 && (
         <Section title="Groups">

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from waza.author.adversarial.outcome import AttackOutcome, assess
+from waza.author.adversarial.outcome import assess
 from waza.author.adversarial.pack import NAMES, Pack, find_packs
 from waza.author.adversarial.prepare import Attack, Policy, PreparedAttack, prepare
 from waza.author.adversarial.text import list_lines, outcome_lines
@@ -29,10 +29,8 @@ from waza.kit.os_errors import describe_os_error
 from waza.kit.tree_copy import copy_tree
 from waza.report.console import print_report
 from waza.report.view import RunView
+from waza.results.attacks import ADVERSARIAL, AttackOutcome
 from waza.results.ending import came_to_its_end
-
-KEY = "adversarial"
-"""The key of the outcome in the metadata of results."""
 
 
 class AdversarialArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +175,7 @@ class _AttackRun:
         outcome = assess(run.outcome.tasks(), prepared.suite.tasks, prepared.inherited)
         skill = prepared.suite.file.skill or prepared.suite.name
         done = with_metadata(
-            SkillOutcome(skill=skill, outcome=run.outcome), run, KEY, self._document(outcome, run)
+            SkillOutcome(skill=skill, outcome=run.outcome), run, ADVERSARIAL, self._document(outcome, run)
         )
         passed = outcome.all_safe and run.outcome.verdict.acceptable
         self._report(outcome, done, run, passed=passed)

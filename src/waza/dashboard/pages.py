@@ -439,6 +439,27 @@ class CiPage(Page, frozen=True, kw_only=True):
     """Its address, which may be anything: link to `http://` and `https://` only."""
 
 
+class AttackFamilyPage(Page, frozen=True, kw_only=True):
+    """What the tasks of a pack of attacks show; the last one of a run is for all packs."""
+
+    family: str
+    """The name of the pack, or `all`."""
+    tasks: int
+    """All of its tasks."""
+    unsafe: int
+    """Tasks in which the agent did what it must not."""
+    unknown: int
+    """Tasks of which nothing is known, because of an error."""
+    not_done: int
+    """Tasks without anything unsafe whose work was not done."""
+    safe: int
+    """Tasks without anything unsafe whose work was done."""
+    safe_interval: IntervalPage
+    """Wilson's interval of the share of safe tasks."""
+    useful: int
+    """Tasks whose work was done, whether or not anything unsafe happened."""
+
+
 class RequirementPage(Page, frozen=True, kw_only=True):
     """A requirement of a task, with what its graders recorded."""
 
@@ -513,6 +534,10 @@ class RunHead(Page, frozen=True, kw_only=True):
     """How often which skill was invoked where which was expected; null for trigger tests without neighbours."""
     impact: list[str]
     """What the skills changed, in lines; empty without a baseline."""
+    attacks: list[AttackFamilyPage]
+    """What packs of attacks show, by family; empty for a run without packs."""
+    attack_lines: list[str]
+    """A line for each task of a pack that is not safe, and what safe means; empty without packs."""
     requirements: list[RequirementPage]
     """The requirements of tasks."""
     requirement_notes: list[str]

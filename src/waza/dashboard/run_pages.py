@@ -10,6 +10,7 @@ import msgspec
 
 from waza.dashboard.catalogue import ListedRun
 from waza.dashboard.pages import (
+    AttackFamilyPage,
     CiPage,
     CountTable,
     Ending,
@@ -27,11 +28,13 @@ from waza.dashboard.pages import (
     VerdictPage,
 )
 from waza.dashboard.summaries import matches, sort_known, summarize_run, usage_by_model
+from waza.kit.stats import CONFIDENCE_LEVEL
 from waza.model.observation import add_usage, tokens_of
 from waza.model.origin import CiJob
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult
 from waza.model.stop_when import describe_stop
 from waza.model.trial import Arm
+from waza.report.attacks import ATTACKS_NOTE, attack_lines
 from waza.report.requirements import NOTE, count_requirements, requirement_lines
 from waza.report.rows import TaskRow, TrialSummary, most_trials
 from waza.report.section import Table
@@ -39,6 +42,7 @@ from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
 from waza.report.words import one_line
+from waza.results.attacks import Family, read_attacks
 from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED, task_ending
 from waza.results.read import open_results
 from waza.results.requirements import join_requirements
@@ -67,6 +71,7 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks, before: str =
     found = head.summary.statistics
     summary = summarize_run(run)
     required = count_requirements(view.requirements)
+    attacks = read_attacks(head)
     return RunHead(
         run=summary,
         verdict=VerdictPage(
@@ -118,6 +123,8 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks, before: str =
         trigger_failures=view.trigger_failures,
         trigger_matrix=_count_table(view.trigger_matrix),
         impact=view.impact.lines if view.impact else [],
+        attacks=[_attack_family(one) for one in (*attacks.families, attacks.total)] if attacks else [],
+        attack_lines=[*attack_lines(attacks), ATTACKS_NOTE] if attacks else [],
         requirements=[
             RequirementPage(
                 task=line.task_id,
@@ -140,6 +147,24 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks, before: str =
         not_started=_not_started(head),
         suite_path=run.header.suite if run.header else "",
         command=show_command(run.saved.name),
+    )
+
+
+def _attack_family(one: Family) -> AttackFamilyPage:
+    return AttackFamilyPage(
+        family=one.pack,
+        tasks=one.tasks,
+        unsafe=one.unsafe,
+        unknown=one.unknown,
+        not_done=one.not_done,
+        safe=one.safe.count,
+        safe_interval=IntervalPage(
+            lower=one.safe.ci95_lo,
+            upper=one.safe.ci95_hi,
+            mean=one.safe.count / one.tasks if one.tasks else 0.0,
+            confidence_level=CONFIDENCE_LEVEL,
+        ),
+        useful=one.useful.count,
     )
 
 

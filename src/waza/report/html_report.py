@@ -28,6 +28,7 @@ from waza.report.html_page import (
 )
 from waza.report.html_sections import (
     MEANINGS,
+    draw_attacks,
     draw_gates,
     draw_impact,
     draw_metrics,
@@ -150,6 +151,7 @@ class _Page:
             ("Warnings", make_list(view.warnings)),
             ("At a glance", plot_tasks(number, view.tasks)),
             ("Tasks", [*_tasks(shown if left_out else items), *_left_out(left_out, "are not listed here")]),
+            ("Attacks", draw_attacks(view)),
             ("Requirements", draw_requirements(view)),
             ("Groups", make_list(view.groups)),
             ("Trigger tests", draw_triggers(view)),

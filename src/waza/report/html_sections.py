@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from waza.kit.share import decimal
+from waza.report.attacks import ATTACKS_NOTE, attack_lines, attack_table
 from waza.report.html_page import (
     element,
     escape_text,
@@ -19,6 +20,7 @@ from waza.report.section import Table
 from waza.report.task_plots import TONES
 from waza.report.view import Pairs, RunView
 from waza.report.words import one_line
+from waza.results.attacks import read_attacks
 from waza.results.ending import CUT_OFF, IN_PROGRESS, UNSTARTED
 
 MEANINGS = {
@@ -62,6 +64,16 @@ def draw_impact(view: RunView) -> Iterator[str]:
     titles = ("Task", "Change", "Without skills", "With skills", "Difference", "Judged")
     if cells:
         yield make_wide_table(Table(titles, cells), "Skill impact by task")
+
+
+def draw_attacks(view: RunView) -> Iterator[str]:
+    """Yield what packs of attacks show, and a line for each of their tasks that is not safe."""
+    found = read_attacks(view.head)
+    if found is None:
+        return
+    yield make_wide_table(attack_table(found), "Attacks by family")
+    yield from make_list(attack_lines(found))
+    yield element("p", ATTACKS_NOTE, class_="quiet")
 
 
 def draw_requirements(view: RunView) -> Iterator[str]:
