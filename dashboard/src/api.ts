@@ -198,6 +198,16 @@ export interface ComparisonPage {
   trials: Record<string, TrialLink[]>;
 }
 
+/** What something cost. */
+export interface Cost {
+  /** The amount, in the currency. */
+  amount: number;
+  /** The currency. */
+  currency: string;
+  /** Where the prices come from. */
+  source: string;
+}
+
 /** A table of counts, with a name for each line and each column. */
 export interface CountTable {
   /** The title of the names of lines, and those of the columns. */
@@ -517,6 +527,8 @@ export interface HistoryRun {
   missing_trials: number;
   /** Figures over the tasks, by metric. A task without a measurement is left out of them. */
   figures: Record<string, Level>;
+  /** What it cost; None: not known. */
+  cost: Cost | null;
   /** Which part of the suite was run; empty for all of it. */
   part: string;
   /** Why the results cannot be read. */
@@ -951,9 +963,9 @@ export interface RunDetail {
   aiCredits: number | null;
   /** The same by model. */
   modelUsage: ModelUsagePage[];
-  /** US dollars; null: no agent of this version reports them, and nothing is estimated. */
+  /** US dollars; null: a price is not known, or in another currency. */
   cost: number | null;
-  /** Where the cost comes from; null without one. */
+  /** Where the cost comes from, `table` for prices by the token; null without one. */
   costSource: "estimate" | "mixed" | "sdk" | "table" | null;
   /** Seconds that the run took; null while it is not known. */
   duration: number | null;
@@ -1099,9 +1111,9 @@ export interface RunSummary {
   aiCredits: number | null;
   /** The same by model. */
   modelUsage: ModelUsagePage[];
-  /** US dollars; null: no agent of this version reports them, and nothing is estimated. */
+  /** US dollars; null: a price is not known, or in another currency. */
   cost: number | null;
-  /** Where the cost comes from; null without one. */
+  /** Where the cost comes from, `table` for prices by the token; null without one. */
   costSource: "estimate" | "mixed" | "sdk" | "table" | null;
   /** Seconds that the run took; null while it is not known. */
   duration: number | null;

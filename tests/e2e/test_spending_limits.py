@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.program import Ended, mock_suite, waza, write_tree
+from tests.support.a2a_agent import served
+from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 SAYS = "{type: text, name: says, config: {contains: [hello]}}"
 JUDGE = "{type: prompt, name: asks, config: {prompt: Is it right?}}"
@@ -85,7 +86,6 @@ def test_a_limit_within_a_trial_cuts_it_at_the_next_turn_and_a_resumed_run_repea
     assert more.code == 0
     assert statuses(more) == {"a": ["passed"]}
     assert more.results()["tasks"][0]["runs"][0]["error_retries"] == 1
-    suite(tmp_path, "{max_total_tokens: 499}", tasks)  # 200 of the trial that was cut, 300 of the other
 
 
 def test_no_judge_is_asked_once_a_limit_is_met_and_judges_count(tmp_path: Path):
@@ -255,3 +255,41 @@ def test_an_error_stands_when_all_retries_are_used_and_one_of_the_agent_is_not_t
     own = flaky(tmp_path / "own", 3, 2)
     assert "error_retries" not in own.results()["tasks"][0]["runs"][0]
     assert (tmp_path / "own" / "tries").read_text() == "x"
+
+
+def test_a_server_that_takes_no_requests_for_now_is_asked_again_as_it_says(tmp_path: Path):
+    text = "name: s\nconfig: {{executor: a2a, executor_options: {{url: '{}', attempts: 1}}, error_retries: {}}}\ntasks: [a.yaml]\n"
+    write_tree(tmp_path, {"a.yaml": "inputs: {prompt: hello}\nexpected: {output_contains: [hello]}\n"})
+    with served() as agent:
+        write_tree(tmp_path, {"eval.yaml": text.format(agent.url, 2)})
+        agent.busy = 2
+        ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert agent.requests == 3
+    run = ended.results()["tasks"][0]["runs"][0]
+    assert (run["error_retries"], run["attempts"]) == (2, 1)
+    assert all("429" in one["error_msg"] for one in run["attempt_history"])
+
+
+def test_costs_are_in_every_report(tmp_path: Path):
+    write_tree(tmp_path, {".waza.yaml": PRICES})
+    mock_suite(tmp_path, {"a": task()})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert "0.28 USD (a contract)" in ended.out
+    assert "cost: 0.28 USD (a contract)" in waza("show", "a", cwd=tmp_path).out
+    assert "0.28 USD" in waza("history", cwd=tmp_path).out
+    waza("report", "-o", "report.html", cwd=tmp_path)
+    assert "0.28 USD" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_waza_grade_holds_judges_to_the_limits(tmp_path: Path):
+    tasks = {name: task(JUDGE, mock=f"output: hello, {USED}, {ASKED}") for name in ("a", "b")}
+    assert waza("run", suite(tmp_path, "{max_total_tokens: 1000}", tasks), cwd=tmp_path).code == 0
+    (results,) = (tmp_path / ".waza" / "runs").glob("*/results.json")
+    suite(tmp_path, "{max_total_tokens: 50}", tasks)
+    ended = waza("grade", "eval.yaml", "--results", results, "--fail", cwd=tmp_path)
+    assert ended.code == 1
+    assert "b, run 1: running graders: asks: " in ended.err
+    assert "the limit config.limits.max_total_tokens is met: 50 of 50 tokens used" in ended.err
+    scores = strict_json(ended.out)
+    assert [scores["tasks"][name]["passed"] for name in ("a", "b")] == [True, False]

@@ -20,6 +20,7 @@ from waza.dashboard.pages import LiveData, LiveEvent, LiveRun, RunningTrial
 from waza.dashboard.summaries import sorted_by_time, summarize_run
 from waza.errors import WazaError
 from waza.kit.moments import read_moment
+from waza.model.cost import Cost, add_costs
 from waza.model.observation import add_usage, tokens_of
 from waza.model.result import TrialResult, TrialStatus
 from waza.model.trial import ARMS, Arm
@@ -76,6 +77,7 @@ class _Tally:
         self.spared = 0  # trials that a rule left out
         self.statuses = Counter[TrialStatus]()
         self.tokens: int | None = None
+        self.costs: list[Cost | None] = []  # of each record of a trial whose tokens are known
         self.part_began = ""  # when this part of the run began, if it is not the first one
         self.in_part: set[tuple[Arm, str, int]] = set()  # trials that finished in this part
 
@@ -98,6 +100,14 @@ class _Tally:
         self.statuses[trial.status] += 1
         if used := tokens_of(trial.usage):
             self.tokens = (self.tokens or 0) + used
+        if trial.cost or tokens_of(add_usage([trial.usage, trial.judging])):
+            self.costs.append(trial.cost)
+
+    @property
+    def dollars(self) -> float | None:
+        """What the run cost so far in US dollars; None where that is not known."""
+        total = add_costs(self.costs)
+        return total.dollars if total else None
 
     def _note_completion(self, state: LiveState, arm: Arm, task: str, trial: TrialHead) -> None:
         statuses = self._by_task.setdefault((arm, task), {})
@@ -334,6 +344,7 @@ class Follower:
             pass_count=tally.statuses["passed"],
             fail_count=tally.statuses["failed"] + tally.statuses["error"],
             tokens=UNSET if tally.tokens is None else tally.tokens,
+            cost=UNSET if tally.dollars is None else tally.dollars,
         )
 
     def _event(self, run: ListedRun, number: int, kind: EventKind, data: LiveData, at: str = "") -> LiveEvent:

@@ -118,9 +118,9 @@ class RunSummary(Page, frozen=True, kw_only=True):
     model_usage: list[ModelUsagePage]
     """The same by model."""
     cost: float | None
-    """US dollars; null: no agent of this version reports them, and nothing is estimated."""
+    """US dollars; null: a price is not known, or in another currency."""
     cost_source: Literal["sdk", "table", "estimate", "mixed"] | None
-    """Where the cost comes from; null without one."""
+    """Where the cost comes from, `table` for prices by the token; null without one."""
     duration: float | None
     """Seconds that the run took; null while it is not known."""
     timestamp: str

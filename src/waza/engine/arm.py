@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from itertools import chain
 
+import msgspec
+
 from waza.engine.cache import Cache, rejudged_graders
 from waza.engine.error_streak import ErrorStreak
 from waza.engine.lifecycle_hooks import LifecycleHooks
@@ -148,7 +150,11 @@ class ArmRun:
             return missing
         while missing and cached.keys() >= set(missing) and not self.stopped:
             for number in missing:
-                self._add_result(task, FinishedTrial(cached[number].result), cached=True)
+                self._add_result(
+                    task,
+                    FinishedTrial(msgspec.structs.replace(cached[number].result, cost=None)),
+                    cached=True,
+                )
             missing = self._missing(task)
         if missing and not self.stopped:
             return missing  # trials of an earlier part of the run, which are others, leave the task undecided

@@ -32,6 +32,8 @@ from waza.model.tracing import RunTracer
 from waza.model.trial import Trial
 from waza.model.verdict import BuiltGrader, Helpers, Verdict
 
+ReportQuestion = Callable[[JudgeQuestion], Callable[[JudgeAnswer], None]]
+
 
 class AttemptWatch:
     """Emits the events of one attempt. Runs whose listeners do without them have no watch.
@@ -133,8 +135,24 @@ class AttemptWatch:
         return msgspec.structs.replace(
             helpers,
             environment=environment or helpers.environment,
-            report_question=self.start_question,
+            report_question=self._after(helpers.report_question),
         )
+
+    def _after(self, first: ReportQuestion | None) -> ReportQuestion:
+        """Return what reports a question after another has, which may raise, and its answer to both."""
+        if first is None:
+            return self.start_question
+
+        def report(question: JudgeQuestion) -> Callable[[JudgeAnswer], None]:
+            takers = (first(question), self.start_question(question))
+
+            def answered(answer: JudgeAnswer) -> None:
+                for take in takers:
+                    take(answer)
+
+            return answered
+
+        return report
 
     def finish_grader(self, validation: Validation, verdict: Verdict) -> None:
         """Report what a grader, or a check under `expected`, came to."""

@@ -10,6 +10,7 @@ import msgspec
 
 from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.executor_factory import StartedExecutor, make_executor
+from waza.engine.limits import RunMeter
 from waza.engine.record import make_redactor
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import ExecutorError, GraderError, RunError
@@ -22,6 +23,7 @@ from waza.model.observation import Observation
 from waza.model.tracing import Tracing
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers, SharedResources, Verdict
+from waza.suite.prices import Prices
 
 
 class GradingSession:
@@ -52,6 +54,9 @@ class GradingSession:
         self.shared.get(TamperCheck).record(suite)
         self.redactor = make_redactor(suite, project)
         self.tracer = tracing.run_tracer(self.redactor.full_value) if tracing else None
+        self._meter = RunMeter(
+            suite.file.config.limits, Prices.of(suite), scripted=suite.capabilities.scripted
+        )
         limits, config = project.keys.graders, suite.file.config
         self._helpers = Helpers(
             judge_model=config.judge_model or agent_model,
@@ -99,9 +104,17 @@ class GradingSession:
     def helpers(self, attempt: Attempt, watch: AttemptWatch | None) -> Helpers:
         """Return what the graders of an attempt may use."""
         judge = self.executor.judge(attempt) if self.executor else None
+        meter = self._meter.trial()
         if watch is not None and judge is not None:
             judge = watch.judge(judge)
-        return msgspec.structs.replace(self._helpers, judge=judge, turn_timeout=attempt.task.timeout)
+        if judge is not None:
+            judge = meter.judge(judge, self._helpers.judge_model)
+        return msgspec.structs.replace(
+            self._helpers,
+            judge=judge,
+            turn_timeout=attempt.task.timeout,
+            report_question=meter.count_question,
+        )
 
 
 def as_elsewhere(suite: Suite) -> Suite:

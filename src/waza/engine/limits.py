@@ -231,6 +231,14 @@ class TrialMeter:
         """Return a judge that asks nothing beyond the limits; `model` is that of questions that name none."""
         return _MeteredJudge(judge, self, model)
 
+    def count_question(self, question: JudgeQuestion) -> Callable[[JudgeAnswer], None]:
+        """Count a question that a grader asks a model without the judge of the executor; return what takes the answer.
+
+        OutsideError, ExecutorError: it may not be asked, since a limit of the run, or of the trial, is met.
+        """
+        self._refuse()
+        return lambda answer: self.count(answer.usage, question.model, answered=not answer.error)
+
     async def wait(self, seconds: float) -> None:
         """Wait, but no longer than the run may take. The time does not count as that of the trial."""
         left = self.run.account.seconds_left

@@ -342,7 +342,9 @@ async def _run_in_workspace(
         judge = watch.judge(judge)
     if judge is not None:
         judge = meter.judge(judge, context.helpers.judge_model)
-    helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
+    helpers = msgspec.structs.replace(
+        context.helpers, judge=judge, turn_timeout=task.timeout, report_question=meter.count_question
+    )
     session = await context.executor.open(attempt, place)
     async with _Closing(session, "the session", context, conversation):
         graders = () if context.skip_graders else _graders(task)

@@ -22,7 +22,7 @@ from waza.results.saved import saved_run
 from waza.results.trend import CUT_OFF, IN_PROGRESS, UNREADABLE, RunEntry, make_entry
 
 INDEX = ".waza/history.sqlite3"
-_VERSION = 3  # of entries; another one is made again
+_VERSION = 4  # of entries; another one is made again
 _WAIT = 60.0  # seconds for another process, where the directory cannot be locked
 _BATCH = 500  # entries that are written at once, so that an interrupted indexing goes on from there
 

@@ -48,6 +48,11 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     """Where the prices come from."""
 
+    @property
+    def dollars(self) -> float | None:
+        """The amount where it is in US dollars, else None."""
+        return self.amount if self.currency == "USD" else None
+
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was used of that which limits limit."""

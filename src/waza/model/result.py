@@ -224,8 +224,8 @@ class TrialResult(ResultPart, frozen=True, kw_only=True):
     error_retries: int = 0
     """How often the trial was repeated after an error: by `config.error_retries`, `--resume` or `--retry-errors`."""
     cost: Cost | None = None
-    """What the trial cost in the run that asked its agent: all attempts, judges and responders. Left out where a price, or
-    the tokens, are not known."""
+    """What the trial cost in this run: all attempts, judges and responders. Left out where a price, or the tokens, are not
+    known, and of answers from the cache but for what judges cost who were asked again."""
     timed_out: bool = False
     """A time limit ended the trial."""
     duration_unknown: bool = False

@@ -8,7 +8,7 @@ from waza.kit.csv_text import csv_lines
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize
 from waza.report.section import Draw, Part, Table, wrapped
-from waza.report.words import LEAVES_OUT_BROKEN, duration, grouped, one_line
+from waza.report.words import LEAVES_OUT_BROKEN, duration, grouped, money, one_line
 from waza.results.trend import ENOUGH_RUNS, METRICS, Flip, Level, LevelChange, MetricName, RunEntry, Series
 
 SHOWN = 20  # runs of a table, and lines of a list
@@ -46,8 +46,13 @@ def _runs(series: Series) -> Iterator[Part]:
         yield f"{pluralize(hidden, 'older run')} not shown"
     charged = any("ai_credits" in run.figures for run in series.runs)
     cost: MetricName = "ai_credits" if charged else "tokens"
-    titles = ("run", "", "passed", "of graded", "score", _NAMES[cost], "duration")
-    yield Table(titles, [_line(run, cost) for run in series.runs[-SHOWN:]])
+    titles = ["run", "", "passed", "of graded", "score", _NAMES[cost], "duration"]
+    lines = [_line(run, cost) for run in series.runs[-SHOWN:]]
+    if any(run.cost is not None for run in series.runs[-SHOWN:]):
+        titles.append("cost")
+        costs = ("" if run.cost is None else money(run.cost) for run in series.runs[-SHOWN:])
+        lines = [(*line, shown) for line, shown in zip(lines, costs, strict=True)]
+    yield Table(titles, lines)
     if any(run.count("error") for run in series.runs[-SHOWN:]):
         yield f"Figures are over measured trials: {LEAVES_OUT_BROKEN}"
 

@@ -50,6 +50,7 @@ from waza.report.words import (
     duration,
     grouped,
     moment,
+    money,
     one_line,
     shortened,
     status_mark,
@@ -360,6 +361,7 @@ _COLUMNS = (
     _Column("Score CI95", lambda row: row.score_interval),
     _Column("Duration", lambda row: duration(row.stats.avg_duration_ms) if row.stats else ""),
     _Column("Tokens", lambda row: "" if row.tokens is None else grouped(row.tokens)),
+    _Column("Cost", lambda row: "" if row.cost is None else money(row.cost)),
     _Column("Group", lambda row: row.group, number=False),
 )
 

@@ -9,7 +9,7 @@ from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
 from waza.report.section import Draw, Table, facts, wrapped
 from waza.report.view import InvocationView, Pairs, model_name, success_rate
-from waza.report.words import duration, grouped
+from waza.report.words import duration, grouped, money
 from waza.results.recommend import NO_DIFFERENCE
 
 _NAMES = {
@@ -40,6 +40,8 @@ def compare_models(results: Sequence[SuiteResult]) -> Table:
         titles.append("Requests" if own else "Premium Reqs")
     if any(usage and usage.ai_credits is not None for usage in usages):
         titles.append("AI Credits")
+    if any(result.summary.cost is not None for result in results):
+        titles.append("Cost")
     return Table(titles, [[_cell(result, title) for title in titles] for result in results])
 
 
@@ -54,6 +56,8 @@ def _cell(result: SuiteResult, title: str) -> str:
             return success_rate(result)
         case "Duration":
             return duration(summary.duration_ms)
+        case "Cost":
+            return "n/a" if summary.cost is None else money(summary.cost)
     if usage is None:
         return "-"
     match title:

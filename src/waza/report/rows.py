@@ -10,6 +10,7 @@ import msgspec
 
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize, shorten_middle
+from waza.model.cost import Cost
 from waza.model.observation import Usage, add_usage
 from waza.model.result import SkillImpact, SuiteResult, TaskStats, TrialResult, TrialStatus, Validation
 from waza.model.stop_when import EndedBy
@@ -107,7 +108,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the planned trials that
     did not run, or have not run yet where the run is `going_on`. `broken_trials` counts those that errored. `judging` is what judges
-    and responders used. `error` says what kept the task from starting. `ended_by` says why a task of a run with `stop_when`,
+    and responders used, `cost` what all of it cost, None where that is not known. `error` says what kept the task from starting. `ended_by` says why a task of a run with `stop_when`,
     which could have `most` trials, has no further one.
     """
 
@@ -130,6 +131,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     missing: int = 0
     judging: Usage | None = None
+    cost: Cost | None = None
     error: str = ""
     requirements: tuple[RequirementOutcome, ...] = ()
     broken_trials: int = 0
@@ -254,6 +256,7 @@ def row(outline: TaskOutline, most: int = 0) -> TaskRow:
         judging=None
         if task.cached and not task.rejudged
         else add_usage([found.judging for _, found in trials]),
+        cost=task.cost,
         error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,
         most=most,

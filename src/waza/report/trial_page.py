@@ -29,7 +29,7 @@ from waza.report.event_lines import call_line, command_line
 from waza.report.rows import EXPECTED, FOUND, CheckRow, checks_of, plain_value
 from waza.report.show_hint import show_command
 from waza.report.view import model_name
-from waza.report.words import BULLET, duration, grouped, one_line, status_mark
+from waza.report.words import BULLET, duration, grouped, money, one_line, status_mark
 from waza.report.wrap import cut_middle, wrap
 from waza.results.ending import GRADING
 
@@ -379,6 +379,12 @@ class TrialPage:
             for name, model in usage.model_metrics.items():
                 text = f"{name}: {grouped(model.input_tokens)} in, {grouped(model.output_tokens)} out, {grouped(model.request_count)} requests"
                 yield from wrap(text, self.width, "  ", "    ")
+        if trial.cost is not None:
+            yield from wrap(
+                f"cost: {money(trial.cost)} ({one_line(trial.cost.source)})", self.width, "", "  "
+            )
+        elif usage is not None and usage.model_metrics:
+            yield "cost: not known"
         if trial.workspace_dir:
             yield from wrap(f"workspace: {trial.workspace_dir}", self.width, "", "  ")
         others = [one for one in view.task.runs if one.run_number != trial.run_number]

@@ -22,7 +22,16 @@ from waza.report.requirements import RequirementLine, requirement_lines
 from waza.report.routing import expectation, invocation, matrix_table
 from waza.report.rows import TaskRow, counts, most_trials, rows
 from waza.report.section import Table
-from waza.report.words import COUNTS_BROKEN, LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
+from waza.report.words import (
+    COUNTS_BROKEN,
+    LEFT_OUT,
+    NO_SUITE,
+    SKIPPED,
+    grouped,
+    money,
+    one_line,
+    status_mark,
+)
 from waza.results.ending import (
     CUT_OFF,
     IN_PROGRESS,
@@ -284,7 +293,16 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
             *([("Cached tokens written", grouped(total.cache_write_tokens))] if known else []),
             *([("Total tokens", grouped(total.tokens))] if known else []),
             *([("Judges' part", f"{tokens} tokens")] if judges else []),
+            *([("Cost", cost)] if (cost := self.cost) else []),
         ]
+
+    @property
+    def cost(self) -> str:
+        """What the run cost, by which prices; that it is not known, where a model was asked; "" where none was."""
+        found, usage = self.head.summary.cost, self.usage
+        if found is not None:
+            return f"{money(found)} ({one_line(found.source)})"
+        return f"{NOT_KNOWN}: not every price is" if usage is not None and usage.model_metrics else ""
 
     @property
     def usage_by_model(self) -> Table | None:

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from waza.kit.moments import read_moment
 from waza.kit.unsafe_text import escape_unsafe
+from waza.model.cost import Cost
 from waza.results.ending import CUT_OFF
 
 Write = Callable[[str], None]
@@ -133,6 +134,12 @@ def moment(timestamp: str) -> str:
     """Return a time to the minute in UTC, as people read it; the text itself if it is not a time."""
     found = read_moment(timestamp)
     return timestamp if found is None else f"{found.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def money(cost: Cost) -> str:
+    """Return an amount with its currency: two decimals, more of them for what is less than one."""
+    amount = f"{cost.amount:,.2f}" if cost.amount >= 1 or not cost.amount else f"{cost.amount:.3g}"
+    return f"{amount} {cost.currency}"
 
 
 def grouped(count: float) -> str:

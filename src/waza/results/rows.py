@@ -79,6 +79,10 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     """AI credits of all attempts; empty where they are not reported."""
     premium_requests: float | None
     """Premium requests of all attempts; empty where they are unknown."""
+    cost: float | None
+    """What it cost in this run, judges and responders included; empty where that is unknown."""
+    currency: str | None
+    """The currency of `cost`."""
     cached: bool
     """Whether the answer is from the cache."""
     timed_out: bool
@@ -196,6 +200,8 @@ def _trial_row(
         output_tokens=usage.output_tokens if usage and usage.tokens else None,
         ai_credits=usage.ai_credits if usage else None,
         premium_requests=usage.premium_requests if usage else None,
+        cost=trial.cost.amount if trial and trial.cost else None,
+        currency=trial.cost.currency if trial and trial.cost else None,
         cached=task.cached,
         timed_out=trial is not None and trial.timed_out,
         error=trial.error_msg if trial else task.error_msg,

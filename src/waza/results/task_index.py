@@ -11,6 +11,7 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.kit.files import Stamp, stamp_of
+from waza.model.cost import Cost
 from waza.model.observation import Usage, add_usage
 from waza.model.requirement import RecordedRequirement
 from waza.model.result import SuiteResult, TaskResult, TaskStats, TaskStatus, TrialResult, TrialStatus
@@ -23,7 +24,7 @@ from waza.results.requirements import Observed, observe
 
 
 class TrialHead(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial in short. `usage` is that of all its attempts, `judging` that of judges and responders.
+    """A trial in short. `usage` is that of all its attempts, `judging` that of judges and responders, `cost` what both cost.
 
     The scores are None where nothing was graded.
     """
@@ -36,6 +37,7 @@ class TrialHead(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     usage: Usage | None
     judging: Usage | None
+    cost: Cost | None = None
     observed: Observed = ()
 
 
@@ -179,6 +181,7 @@ class _Trial(msgspec.Struct):
     grader_sessions: list[_Session] = []
     attempt_history: list[_Session] = []
     checkpoints: list[_Checkpoint] = []
+    cost: Cost | None = None
 
 
 class _Task(msgspec.Struct):
@@ -251,5 +254,6 @@ def _make_trial(trial: _Trial, requirements: Sequence[RecordedRequirement] = ())
         attempts=trial.attempts,
         usage=add_usage([*(one.usage for one in trial.attempt_history), trial.session_digest.usage]),
         judging=add_usage([one.usage for one in trial.grader_sessions]),
+        cost=trial.cost,
         observed=observe(requirements, trial),
     )

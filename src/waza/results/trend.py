@@ -14,6 +14,7 @@ from waza.kit.moments import EARLIEST, read_moment
 from waza.kit.stats import mean, wilson
 from waza.kit.student_t import t_quantile
 from waza.kit.text import pluralize
+from waza.model.cost import Cost
 from waza.model.result import TaskStatus
 from waza.results.change_points import change_points
 from waza.results.comparison.measured import MeasuredTask, measure
@@ -78,6 +79,8 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Trials that were planned and did not run."""
     figures: dict[MetricName, Level] = {}
     """Figures over the tasks, by metric. A task without a measurement is left out of them."""
+    cost: Cost | None = None
+    """What it cost; None: not known."""
     part: str = ""
     """Which part of the suite was run; empty for all of it."""
     error: str = ""
@@ -124,6 +127,7 @@ def make_entry(outcome: Outcome, run: str, path: str) -> RunEntry:
         missing_trials=missing,
         part=describe_selection(head),
         figures=_figures(tasks, measured),
+        cost=head.summary.cost,
     )
 
 
