@@ -16,7 +16,7 @@ from waza.author.diagnose.diagnosis import (
     Offers,
     Thresholds,
 )
-from waza.author.diagnose.evidence import SkillEvidence, find_evidence
+from waza.author.diagnose.evidence import Reach, SkillEvidence, find_evidence
 from waza.author.diagnose.next_step import RunSource, source_of
 from waza.author.diagnose.rules import SkillVerdict, decide, tokens_per_point
 from waza.kit.text import list_first, pluralize
@@ -139,20 +139,11 @@ def _effect(evidence: SkillEvidence) -> Figure | None:
 
 
 def _notes(evidence: SkillEvidence, head: SuiteResult) -> Iterator[str]:
-    reach, before = evidence.with_skill, evidence.without_skill
     if part := describe_selection(head):
         yield part
-    if unknown := reach.offered["unknown"]:
-        yield (
-            f"whether the agent was offered the skill is not known of {unknown} of "
-            f"{pluralize(len(reach.invoked), 'trial')}: a lift is that of the settings of the suite"
-        )
-    if before.offered["unknown"]:
-        yield "whether the arm without skills was offered the skill is not known"
-    if others := sorted(reach.others - before.others):
-        yield f"the arms differ in other skills, too, and the lift is that of all: {list_first(others, _NAMED)}"
-    if broken := reach.broken + before.broken:
-        yield f"{pluralize(broken, 'trial')} broke and {'is' if broken == 1 else 'are'} left out"
+    if head.config.stop_when:
+        yield "config.stop_when ended the trials, so the size of the lift may be off a little (docs/how-much.md)"
+    yield from _notes_on_arms(evidence.with_skill, evidence.without_skill)
     if evidence.invocations is None:
         yield "whether the agent invoked the skill is not known"
     elif evidence.rate is None:
@@ -161,3 +152,17 @@ def _notes(evidence: SkillEvidence, head: SuiteResult) -> Iterator[str]:
         yield "the effect when invoked has no interval: the tasks are too few, or the invocation rate may be 0"
     if evidence.tokens.mean_difference is None:
         yield "tokens are not known, so whether the skill is too dear was not looked at"
+
+
+def _notes_on_arms(given: Reach, without: Reach) -> Iterator[str]:
+    if unknown := given.offered["unknown"]:
+        yield (
+            f"whether the agent was offered the skill is not known of {unknown} of "
+            f"{pluralize(len(given.invoked), 'trial')}: a lift is that of the settings of the suite"
+        )
+    if without.offered["unknown"]:
+        yield "whether the arm without skills was offered the skill is not known"
+    if others := sorted(given.others - without.others):
+        yield f"the arms differ in other skills, too, and the lift is that of all: {list_first(others, _NAMED)}"
+    if broken := given.broken + without.broken:
+        yield f"{pluralize(broken, 'trial')} broke and {'is' if broken == 1 else 'are'} left out"

@@ -66,7 +66,8 @@ class SkillEvidence(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def contaminated(self) -> bool:
         """Whether the arms are known not to be with and without the skill, so that there is no lift of it."""
-        return self.with_skill.offered["absent"] > 0 or self.without_skill.had > 0
+        offered = self.with_skill.offered
+        return offered["absent"] + offered["name"] > 0 or self.without_skill.had > 0
 
     @property
     def paired_trials(self) -> int:

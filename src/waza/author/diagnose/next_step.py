@@ -31,6 +31,7 @@ class RunSource(msgspec.Struct, frozen=True, kw_only=True):
     executor: str = ""
     model: str = ""
     trials: int = 0
+    """Trials of each task; 0: the rule of the suite ends them (`config.stop_when`)."""
     filters: str = ""
     """Options that chose among the tasks, as words of a command line."""
     kept: str = ""
@@ -46,7 +47,8 @@ class RunSource(msgspec.Struct, frozen=True, kw_only=True):
         """Return the command that goes on with the run, or, of a file elsewhere, that runs the suite again."""
         if not self.kept:
             return self.again()
-        return self.again("--trials", str(self.trials), f"--resume={self.kept}", *options)
+        trials = ["--trials", str(self.trials)] if self.trials else []
+        return self.again(*trials, f"--resume={self.kept}", *options)
 
     def show(self, task: str, *options: str) -> str:
         """Return the command that shows a trial of a task."""
@@ -62,7 +64,7 @@ def source_of(run: SavedRun, head: SuiteResult) -> RunSource:
         skill=head.skill,
         executor=head.config.engine_type,
         model=head.config.model_id,
-        trials=head.config.runs_per_test,
+        trials=0 if head.config.stop_when else head.config.runs_per_test,
         filters=selected_by(head),
         kept=header.id if header else "",
     )

@@ -58,11 +58,15 @@ def tokens_per_point(found: SkillEvidence) -> float | None:
 
 
 def _not_offered(found: SkillEvidence, source: RunSource) -> SkillVerdict | None:
-    absent, of = found.with_skill.offered["absent"], found.with_skill.offered.total()
-    if not absent:
+    offered, of = found.with_skill.offered, pluralize(found.with_skill.offered.total(), "trial")
+    if offered["absent"]:
+        why = f"the agent was not offered the skill in {offered['absent']} of {of}"
+    elif offered["name"]:
+        why = f"the agent was offered the skill by its name alone in {offered['name']} of {of}"
+    else:
         return None
+    why += ", so the lift is not measured"
     twin = found.with_skill.twins > 0
-    why = f"the agent was not offered the skill in {absent} of {pluralize(of, 'trial')}, so the lift is not measured"
     if twin:
         why += "; another skill of its name was in its place"
     return SkillVerdict("not-offered", why, after_not_offered(source, twin=twin))
