@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 
 from waza.engine.attempt_watch import AttemptWatch
+from waza.engine.wire import AttemptWire, RunWire
 from waza.model.agent import AttemptWorkspace
 from waza.model.loaded import Suite
 from waza.model.task import Task
@@ -21,7 +22,7 @@ class AttemptScope:
 
     Entering it raises ExecutorError where the workspace or a mock cannot be made. `wanted`: there is to be a workspace
     even without files. `watch` gets to know what agent and mocks do. `scripted`: a script is played, whose calls meet the mocks
-    without a relay.
+    without a relay. `run_wire` is the wire of the run; `wire` that of the attempt, inside of the block.
     """
 
     def __init__(
@@ -33,10 +34,13 @@ class AttemptScope:
         wanted: bool,
         watch: AttemptWatch | None = None,
         scripted: bool = False,
+        run_wire: RunWire | None = None,
     ) -> None:
         self._tempdir, self._relay, self._task, self._wanted = tempdir, relay, task, wanted
         self._watch, self._scripted = watch, scripted
         self._mocks: AttemptMocks | None = None
+        self._run_wire = run_wire
+        self.wire: AttemptWire | None = None
 
     async def __aenter__(self) -> tuple[AttemptWorkspace, AttemptMocks | None]:
         task = self._task
@@ -44,6 +48,9 @@ class AttemptScope:
         if (watch := self._watch) is not None:
             environment = {**watch.environment, **place.environment}
             place = msgspec.structs.replace(place, environment=environment, report=watch.see)
+        if self._run_wire is not None:
+            self.wire = self._run_wire.open(task)
+            place = msgspec.structs.replace(place, wire=self.wire.address)
         asks = self._scripted and task.mock is not None and task.mock.asks_mocks
         open_mocks = self._relay.open if self._relay else open_scripted_mocks if asks else None
         if open_mocks is None or not (task.mcp_mocks or task.command_mocks):
@@ -51,7 +58,7 @@ class AttemptScope:
         try:
             mocks = open_mocks(task.mcp_mocks, task.command_mocks, task.home, place.workspace, watch)
         except BaseException:
-            await close_workspace(self._tempdir, place)
+            await self.__aexit__()
             raise
         self._mocks = mocks
         if self._scripted:
@@ -62,6 +69,8 @@ class AttemptScope:
 
     async def __aexit__(self, *error: object) -> None:
         try:
+            if self.wire is not None:
+                await self.wire.aclose()
             if self._mocks is not None:
                 self._mocks.close()
         finally:

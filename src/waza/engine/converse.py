@@ -149,12 +149,14 @@ class Conversation:
 class Driver(msgspec.Struct):
     """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or "".
 
+    `complete_turn` adds to a turn what the wire saw, if there is one.
     `explain_failure` makes the error of a turn of an exception. `clock` is that of the conversation; if it is
     measured, so is the duration of a turn that its executor leaves out. `meter` counts what turns use; `model` is that of the
     agent.
     """
 
     session: Session
+    complete_turn: Callable[[str, Turn], Turn] | None
     workspace_fault: Callable[[], str]
     explain_failure: Callable[[Exception], ExecutorError]
     clock: AttemptClock
@@ -211,6 +213,8 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
         )
     finally:
         driver.clock.end_turn()
+    if driver.complete_turn is not None:
+        turn = driver.complete_turn(prompt, turn)
     turn = driver.meter.count_turn(turn, driver.model)
     if driver.clock.measured and not turn.duration_ms:
         took = round((time.monotonic() - started) * 1000)

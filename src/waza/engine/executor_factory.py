@@ -9,11 +9,12 @@ import msgspec
 
 from waza.engine.attempt_workspace import open_relay
 from waza.engine.provider import find_provider, secret_variables
+from waza.engine.wire import RunWire, open_wire
 from waza.errors import ExecutorError, RunError, WazaError
 from waza.executors import EXTRAS
 from waza.executors.mock import ScriptedAgent
 from waza.kit.exception_report import describe_exception
-from waza.model.agent import Executor, Setup
+from waza.model.agent import Executor, Provider, Setup
 from waza.model.loaded import Project, Suite
 from waza.plugins import load_class as load_plugin
 from waza.workspace.relay import Relay
@@ -22,10 +23,11 @@ COPILOT = "copilot-sdk"
 
 
 class StartedExecutor(msgspec.Struct, frozen=True):
-    """An executor that is started, and the relay that answers its mocks."""
+    """An executor that is started, the relay that answers its mocks, and the wire to its models."""
 
     executor: Executor
     relay: Relay | None = None
+    wire: RunWire | None = None
 
     async def aclose(self) -> str:
         """Stop both. Return what the executor broke with, or nothing: what was run stays."""
@@ -34,6 +36,8 @@ class StartedExecutor(msgspec.Struct, frozen=True):
         except Exception as error:  # noqa: BLE001 - executors are other people's code
             return f"the executor broke when it was stopped: {describe_exception(error).text}"
         finally:
+            if self.wire is not None:
+                await self.wire.aclose()
             if self.relay is not None:
                 await self.relay.aclose()
         return ""
@@ -45,15 +49,20 @@ async def start_executor(
     """Start the executor of a suite. With `only_judges` a script plays its agent. Raises RunError, with what to do, when it is missing or cannot start."""
     relay = await open_relay(suite)
     executor: Executor | None = None
+    wire: RunWire | None = None
     try:
+        if not only_judges:
+            wire = await open_wire(suite, _find_provider(suite, project), os.environ)
         executor = make_executor(suite, model, project, relay)
         await executor.start()
     except BaseException as error:
         fault = ""
         if executor is not None:
-            fault = await StartedExecutor(executor, relay).aclose()
-        elif relay is not None:
-            await relay.aclose()
+            fault = await StartedExecutor(executor, relay, wire).aclose()
+        else:
+            for part in (wire, relay):
+                if part is not None:
+                    await part.aclose()
         also = f"; {fault}" if fault else ""
         if isinstance(error, ExecutorError):
             raise RunError(f"{error}{also}") from error
@@ -61,7 +70,7 @@ async def start_executor(
             name = suite.file.config.executor
             raise RunError(f"the executor {name} broke: {describe_exception(error).text}{also}") from error
         raise
-    return StartedExecutor(ScriptedAgent(executor) if only_judges else executor, relay)
+    return StartedExecutor(ScriptedAgent(executor) if only_judges else executor, relay, wire)
 
 
 def missing_extra(executor: str) -> str:
@@ -107,7 +116,7 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         model=model,
         config=config,
         skill=suite.file.skill,
-        provider=find_provider(os.environ, project.keys.provider) if suite.capabilities.models else None,
+        provider=_find_provider(suite, project),
         hidden=frozenset(secret_variables(project.keys.provider)) | _grader_secrets(suite),
         shims=relay.bin if relay else None,
     )
@@ -115,3 +124,8 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         return _executor_class(config.executor)(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
     except ExecutorError as error:
         raise RunError(str(error)) from error
+
+
+def _find_provider(suite: Suite, project: Project) -> Provider | None:
+    """Return the model server of the project, if the executor of the suite asks it."""
+    return find_provider(os.environ, project.keys.provider) if suite.capabilities.models else None

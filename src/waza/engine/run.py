@@ -254,6 +254,7 @@ class _Run:
             executor=executor.executor,
             tempdir=self.tempdir,
             relay=executor.relay,
+            wire=executor.wire,
             helpers=Helpers(
                 judge_model=config.judge_model or plan.model,
                 judge_effort=config.judge_reasoning_effort or "",

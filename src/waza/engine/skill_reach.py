@@ -22,7 +22,7 @@ def skill_reach(able: Capabilities, task: Task, conversation: Conversation) -> d
     found = [one for one in offered if _is_tested(one, task)]
     others = {one.name for one in offered if not _is_tested(one, task)}
     return {
-        "skill_offered": _offer(seen, found) if task.skill else None,
+        "skill_offered": _offer(seen, found, task.skill) if task.skill else None,
         "skill_loaded": _is_loaded(able, task, conversation, found) if task.skill else None,
         "other_skills_offered": sorted(others) if seen and seen.complete else None,
     }
@@ -42,10 +42,11 @@ def _is_same_file(one: Path, other: Path) -> bool:
         return one == other
 
 
-def _offer(seen: SkillsOffered | None, found: list[OfferedSkill]) -> SkillOffer:
+def _offer(seen: SkillsOffered | None, found: list[OfferedSkill], skill: str) -> SkillOffer:
     if found:
         return "full" if any(one.form == "full" for one in found) else "name"
-    return "absent" if seen is not None and seen.complete else "unknown"
+    known = seen is not None and (seen.complete or skill in seen.absent)
+    return "absent" if known else "unknown"
 
 
 def _is_loaded(

@@ -29,6 +29,7 @@ from waza.engine.responder import ResponderSession
 from waza.engine.saved_attempt import SavedAttempt
 from waza.engine.skill_reach import skill_reach
 from waza.engine.tamper_check import TamperCheck
+from waza.engine.wire import AttemptWire, RunWire
 from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
 from waza.kit.exception_report import describe_exception
@@ -85,6 +86,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     executor: Executor
     tempdir: RunTempdir
     relay: Relay | None = None
+    wire: RunWire | None = None
     helpers: Helpers
     redactor: Redactor
     emit: Callable[[RunEvent], None]
@@ -270,10 +272,16 @@ async def _run_attempt(
         needed = _needs_workspace(context, task)
         scripted = context.plan.suite.capabilities.scripted
         scope = AttemptScope(
-            context.tempdir, context.relay, task, wanted=needed, watch=watch, scripted=scripted
+            context.tempdir,
+            context.relay,
+            task,
+            wanted=needed,
+            watch=watch,
+            scripted=scripted,
+            run_wire=context.wire,
         )
         async with scope as (place, mocked):
-            return await _run_in_workspace(context, trial, attempt, place, mocked, watch, meter)
+            return await _run_in_workspace(context, trial, attempt, place, mocked, scope.wire, watch, meter)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial
         reason = explain_failure(context, task, error)
         outside = is_outside(error)
@@ -331,6 +339,7 @@ async def _run_in_workspace(
     attempt: Attempt,
     place: AttemptWorkspace,
     mocked: AttemptMocks | None,
+    wire: AttemptWire | None,
     watch: AttemptWatch | None,
     meter: TrialMeter,
 ) -> FinishedTrial:
@@ -354,6 +363,7 @@ async def _run_in_workspace(
             async with _Closing(interview, "the session of the responder", context, conversation):
                 driver = Driver(
                     session=session,
+                    complete_turn=wire.complete if wire else None,
                     workspace_fault=grading_context.workspace_fault,
                     explain_failure=lambda error: explain_failure(context, task, error),
                     clock=clock,
@@ -409,9 +419,10 @@ async def _run_in_workspace(
     )
     sessions = [judge_session_digest(one, clock) for one in (judge.sessions if judge else ())]
     outside_error = grading_error(grading) if grading is not None and grading.outside else ""
+    on_wire = {"wire_differences": wire.differences, "models_served": wire.models} if wire else {}
     outside = conversation.outside or bool(outside_error) or meter.outside
     return FinishedTrial(
-        msgspec.structs.replace(result, grader_sessions=sessions),
+        msgspec.structs.replace(result, grader_sessions=sessions, **on_wire),
         outside=outside,
         broke="" if conversation.timed_out or meter.cut else conversation.broke or outside_error,
         may_pass=outside and not (conversation.timed_out or meter.cut),

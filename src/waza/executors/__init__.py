@@ -19,7 +19,7 @@ EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub
 # What each can do and see. They are not in the classes, so that a suite is checked without importing an SDK.
 CAPABILITIES = {
     "a2a": Capabilities(),
-    "command": Capabilities(skills=True, command_mocks=True, local_program=True),
+    "command": Capabilities(skills=True, command_mocks=True, local_program=True, wire=True),
     "copilot-sdk": Capabilities(
         judge=True,
         skills=True,
@@ -31,6 +31,7 @@ CAPABILITIES = {
         efforts=True,
         models=True,
         repeatable=True,
+        wire=True,
         idle_timeout=120,
     ),
     "mock": Capabilities(judge=True, tool_calls=True, usage=True, repeatable=True, scripted=True),

@@ -23,6 +23,7 @@ from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, Event, OfferedSkill, SkillsOffered, Turn
 from waza.model.task import Task
 from waza.model.trial import Attempt
+from waza.model.wire import WireAddress
 
 TRY_LATER = 75  # EX_TEMPFAIL of sysexits.h
 _SHOWN = 2000  # characters of a program's complaint
@@ -114,6 +115,8 @@ class CommandSession:
             own["PATH"] = f"{executor.shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
             own["WAZA_MOCK_SESSION"] = place.mock_token
         self.environment: Mapping[str, str] = {**os.environ, **place.environment, **own}
+        if place.wire is not None:
+            self.environment = {**self.environment, **_wire_variables(place.wire, self.environment)}
 
     async def send(self, prompt: str, limits: Limits) -> Turn:
         """Start the program with a prompt, and wait for its end."""
@@ -141,6 +144,22 @@ class CommandSession:
     async def aclose(self) -> None:
         """Remove the file with the system text."""
         self.file.unlink(missing_ok=True)
+
+
+def _wire_variables(wire: WireAddress, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which the clients of model servers find them. Those of other ways to log in are emptied."""
+    given = environment.get("NO_PROXY") or environment.get("no_proxy")
+    direct = ",".join(filter(None, [given, "127.0.0.1"]))  # no proxy knows this address
+    return {
+        "NO_PROXY": direct,
+        "no_proxy": direct,
+        "OPENAI_BASE_URL": wire.openai,
+        "OPENAI_API_BASE": wire.openai,
+        "OPENAI_API_KEY": wire.token,
+        "ANTHROPIC_BASE_URL": wire.root,
+        "ANTHROPIC_API_KEY": wire.token,
+        "ANTHROPIC_AUTH_TOKEN": "",
+    }
 
 
 def _turn(ended: process.FinishedProcess, limits: Limits, *, as_json: bool) -> Turn:

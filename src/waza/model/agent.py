@@ -13,6 +13,7 @@ from waza.errors import ExecutorError
 from waza.model.base import Keys
 from waza.model.observation import Denial, Event, ModelCall, Turn, Usage
 from waza.model.suite import Config
+from waza.model.wire import WireAddress
 
 if TYPE_CHECKING:
     from waza.model.task import Task
@@ -142,6 +143,9 @@ class AttemptWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     ask_mocks: Callable[[str, Any], MockedAnswer | None] | None = None
     """Takes the name of a tool and the arguments of a scripted call, and returns the answer of the mocks of the attempt,
     or None where it is not for them. Only for executors that play a script; others meet mocks by the two fields above."""
+    wire: WireAddress | None = None
+    """Where the agent finds its model, with the key that it shows there, in the place of the model server of the project.
+    None: it is on its own."""
     report: Callable[[Event | ModelCall], None] | None = None
     """Takes what is seen of the agent in the moment it is seen: starts and ends of tool calls, which are events of
     the turn as well, and calls of models. An executor need not report anything. None: nobody wants to know."""

@@ -38,6 +38,10 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Plays the `mock` block, without an agent."""
     local_program: bool = False
     """The agent is a program that the suite names, run on this machine."""
+    wire: bool = False
+    """Its agent takes the address and the key of a model server for each attempt, so that waza can stand between them."""
+    seen_by_wire: bool = False
+    """Tool calls and tokens are known from the requests of the agent alone (`config.wire`)."""
     idle_timeout: float = 0
     """Seconds without an event that end a turn, where the suite sets no `idle_timeout_seconds`; 0: no limit."""
 
@@ -53,6 +57,7 @@ NOUNS = {
     "duration": "durations",
     "efforts": "reasoning efforts",
     "models": "models by name",
+    "wire": "a model server by its address",
 }
 """What a capability gives, by its name, for messages."""
 

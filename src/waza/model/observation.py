@@ -208,6 +208,8 @@ class SkillsOffered(msgspec.Struct, frozen=True, kw_only=True):
     """Those of which it is known."""
     complete: bool = True
     """Whether all are known, so that any other was not offered."""
+    absent: tuple[str, ...] = ()
+    """The names of skills that were not offered, where not all are known."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

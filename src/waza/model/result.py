@@ -198,6 +198,10 @@ class TrialResult(ResultPart, frozen=True, kw_only=True):
     skill_loaded: bool | None = None
     """Whether the agent got the text of the skill under test: it was given to it, or the agent invoked the skill.
     Left out: not known."""
+    wire_differences: list[str] = []
+    """Where what the agent reports of itself differs from its requests to models; these count."""
+    models_served: list[str] = []
+    """The models that answered the agent, in the words of their servers, where its requests were seen."""
     other_skills_offered: list[str] | None = None
     """The names of all other skills that the agent was offered. The name of the skill under test is among them where
     another skill of that name was in its place. Left out: not known."""

@@ -11,6 +11,7 @@ from waza.model.mock import SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.pass_rule import ALL, PassRule
 from waza.model.stop_when import StopRule, StopWhen, stop_rule
+from waza.model.wire import WireKeys, WireMode
 
 SCHEMA_VERSION = "1.4"  # of suites without one, and of the results we write
 SCENARIO_VERSION = "2.0"
@@ -86,6 +87,10 @@ class Config(Keys, frozen=True, kw_only=True):
     """The agent engine: `copilot-sdk`, `mock`, `command`, `a2a`, or one of an installed package."""
     executor_options: dict[str, Any] = {}
     """Options of the executor, such as `command` of the executor `command`. An unknown option is an error."""
+    wire: WireMode | WireKeys | None = None
+    """Whether waza is placed between agent and model, and records what passes: `auto` (where the agent takes the address of a
+    model server), `off`, or `{mode, faults}`. Where it is named, `tool_calls` and `usage` of an agent that reports none are
+    those of its requests. Default: `auto`."""
     model: str = ""
     """The model of the agent. Left out, it is the default of the executor's runtime."""
     reasoning_effort: Effort | None = None

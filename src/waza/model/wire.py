@@ -8,7 +8,7 @@ import msgspec
 
 from waza.model.base import Count, Keys, Seconds
 
-WireMode = Literal["auto", "off", "record", "replay"]
+WireMode = Literal["auto", "off"]
 
 
 class WireFault(Keys, frozen=True, kw_only=True):
@@ -38,8 +38,7 @@ class WireKeys(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     mode: WireMode = "auto"
-    """`auto`: where the agent takes the address of a model server. `off`: never. `record`: keep a cassette of each trial.
-    `replay`: answer from the cassettes, without a model."""
+    """`auto`: where the agent takes the address of a model server, and one is known. `off`: never."""
     faults: list[WireFault] = []
     """Faults that are injected into every attempt."""
 
@@ -59,3 +58,10 @@ class WireAddress(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"WireAddress({self.root})"
+
+
+def wire_keys(written: WireMode | WireKeys | None) -> WireKeys:
+    """Return `config.wire` in its long form."""
+    if isinstance(written, WireKeys):
+        return written
+    return WireKeys(mode=written or "auto")

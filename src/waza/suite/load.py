@@ -50,6 +50,7 @@ from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled
 from waza.suite.templates import fill_graders
 from waza.suite.trigger_tests import has_trigger_tests, lists_neighbours, read_trigger_tests
 from waza.suite.version import read_version
+from waza.suite.wire import check_wire, with_wire
 
 
 def load(path: Path, request: LoadOptions | None = None) -> Suite:
@@ -290,7 +291,7 @@ def _capabilities(loading: Loading) -> Capabilities:
         message = f"there is no executor {name!r}"
         hint = _suggest_executor(name) if found is None else ""
     if found is not None:
-        return _of_elsewhere(found) if loading.request.elsewhere else found
+        return _of_elsewhere(found) if loading.request.elsewhere else with_wire(found, loading.file.config)
     if loading.request.executor:
         loading.problems.append(
             Problem(code="unknown-executor", file="--executor", message=message, hint=hint)
@@ -387,6 +388,7 @@ def _check_config(loading: Loading, config: Config) -> None:
         message = "an effort needs a model that is named"
         hint = "set config.model; `waza models` lists them"
         loading.at("config", "reasoning_effort").error("missing-key", message, hint)
+    check_wire(loading)
     if config.mcp_servers:
         loading.at("config", "mcp_servers").require("mcp", lenient=True)
         loading.file = msgspec.structs.replace(

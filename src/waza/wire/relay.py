@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -33,6 +34,7 @@ MOST_REQUEST = 128 * 1024 * 1024
 MOST_ANSWER = 32 * 1024 * 1024
 """Bytes of an answer, after which it is cut: no model says so much."""
 _CONNECT = 30  # seconds
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # What belongs to a connection, or tells who the client is: neither goes on to the other side.
 _OWN = frozenset({
     "accept-encoding", "api-key", "authorization", "connection", "content-encoding", "content-length", "cookie", "host",
@@ -154,7 +156,7 @@ class WireRelay:
         self.upstreams = upstreams
         self._sessions: dict[str, WireSession] = {}
         self._runner: web.AppRunner | None = None
-        self._client: aiohttp.ClientSession | None = None
+        self._clients: dict[Family, aiohttp.ClientSession] = {}
         self.url = ""
 
     async def start(self, socket: Path | None = None) -> None:
@@ -170,7 +172,12 @@ class WireRelay:
         host, port = self._runner.addresses[0][:2]
         self.url = f"http://{host}:{port}"
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT)
-        self._client = aiohttp.ClientSession(timeout=timeout, trust_env=True, auto_decompress=False)
+        for family, upstream in self.upstreams.items():
+            # A server on this machine is asked directly, whatever proxies there are.
+            direct = urlsplit(upstream.url).hostname in _THIS_MACHINE
+            self._clients[family] = aiohttp.ClientSession(
+                timeout=timeout, trust_env=not direct, auto_decompress=False
+            )
 
     def open(
         self,
@@ -199,8 +206,8 @@ class WireRelay:
         """Close all wires, and stop listening."""
         for session in list(self._sessions.values()):
             await session.aclose()
-        if self._client is not None:
-            await self._client.close()
+        for client in self._clients.values():
+            await client.close()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -239,10 +246,9 @@ class WireRelay:
             return _error(502, _unreachable(error))
 
     def _ask(self, request: web.Request, route: Route, upstream: Upstream, body: bytes) -> Any:
-        assert self._client is not None  # noqa: S101  # it is started
         headers = {**_passed(request.headers), "Accept-Encoding": "identity", **upstream.headers}
         query = f"?{request.query_string}" if request.query_string else ""
-        return self._client.request(
+        return self._clients[route.family].request(
             request.method,
             f"{upstream.url.rstrip('/')}/{route.path}{query}",
             data=body or None,
@@ -290,8 +296,6 @@ class WireRelay:
             async with self._ask(request, route, upstream, body) as got:
                 return await answer.relay(request, got)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            if answer.status:  # it had begun
-                raise
             answer.ending, answer.note = "unreachable", _unreachable(error)
             return _error(502, answer.note)
         except asyncio.CancelledError:
@@ -315,27 +319,35 @@ class _Answer:
         self.content = bytearray()
 
     async def relay(self, request: web.Request, got: aiohttp.ClientResponse) -> web.StreamResponse:
-        """Send on what arrives, as it arrives. Raises ConnectionResetError where the connection is to end in the middle."""
+        """Send on what arrives, as it arrives. Where the answer is cut, the connection to the agent ends without its end."""
         self.status = got.status
         response = web.StreamResponse(status=got.status, headers=_passed(got.headers))
         await response.prepare(request)
+        try:
+            await self._send(response, got)
+        except ConnectionError:
+            if request.transport is not None:
+                request.transport.close()  # what was written is sent before
+        return response
+
+    async def _send(self, response: web.StreamResponse, got: aiohttp.ClientResponse) -> None:
+        """Send what arrives. Raises ConnectionError where that ends in the middle."""
         chunks = got.content.iter_any()
         while chunk := await self._next(chunks):
             if self._truncate is not None and len(self.content) + len(chunk) >= self._truncate:
                 chunk = chunk[: self._truncate - len(self.content)]
                 self.content += chunk
                 await response.write(chunk)
-                self._cut(request, "fault", f"injected: cut after {self._truncate} bytes")
+                self._cut("fault", f"injected: cut after {self._truncate} bytes")
             self.content += chunk
             if len(self.content) > MOST_ANSWER:
-                self._cut(request, "too long", f"the answer is longer than {MOST_ANSWER:,} bytes")
+                self._cut("too long", f"the answer is longer than {MOST_ANSWER:,} bytes")
             try:
                 await response.write(chunk)
             except ConnectionError:
                 self.ending = "gone"
                 raise
         await response.write_eof()
-        return response
 
     async def _next(self, chunks: Any) -> bytes:
         try:
@@ -349,11 +361,8 @@ class _Answer:
             self.ending, self.note = "cut", f"the server ended the connection: {error}"
             raise ConnectionResetError(self.note) from error
 
-    def _cut(self, request: web.Request, ending: Ending, note: str) -> None:
-        """End the connection to the agent without the end of the answer."""
+    def _cut(self, ending: Ending, note: str) -> None:
         self.ending, self.note = ending, note
-        if request.transport is not None:
-            request.transport.close()  # what was written is sent before
         raise ConnectionResetError(note)
 
 

@@ -1,0 +1,166 @@
+"""The wire of a run: which model servers it leads to, and what each attempt has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from waza.errors import RunError
+from waza.kit.packages import are_installed
+from waza.model.agent import Provider
+from waza.model.loaded import Suite
+from waza.model.observation import Turn
+from waza.model.task import Task
+from waza.model.wire import WireAddress, WireFault, wire_keys
+
+if TYPE_CHECKING:
+    from waza.wire.api import Family
+    from waza.wire.observe import WireObserver
+    from waza.wire.relay import Upstream, WireRelay, WireSession
+
+_INSTALL = (
+    "the wire between agents and models needs aiohttp. Install it:\n  pip install 'waza[wire]'\n"
+    "or set config.wire: off"
+)
+_OPENAI, _ANTHROPIC = "https://api.openai.com/v1", "https://api.anthropic.com"
+_VERSION = "2023-06-01"  # of the Anthropic API; agents send their own
+
+
+class AttemptWire:
+    """The wire of one attempt. `address` is for its agent."""
+
+    def __init__(self, session: WireSession, observer: WireObserver) -> None:
+        self._session, self._observer = session, observer
+
+    @property
+    def address(self) -> WireAddress:
+        """Where the agent finds its model."""
+        return self._session.address
+
+    @property
+    def differences(self) -> list[str]:
+        """Where what the agent reported so far differs from its requests."""
+        strays = (f"the agent asked for what is not passed on: {what}" for what in self._session.strays)
+        return [*self._observer.differences, *dict.fromkeys(strays)]
+
+    @property
+    def models(self) -> list[str]:
+        """The models that answered so far."""
+        return self._observer.models
+
+    def complete(self, prompt: str, turn: Turn) -> Turn:
+        """Return a turn with what the wire knows of it."""
+        return self._observer.complete(prompt, turn)
+
+    async def aclose(self) -> None:
+        """End what is under way; the address leads nowhere from now on."""
+        await self._session.aclose()
+
+
+class RunWire:
+    """The wire of a run, until `aclose`."""
+
+    def __init__(self, relay: WireRelay, suite: Suite, faults: tuple[WireFault, ...]) -> None:
+        self._relay, self._suite, self._faults = relay, suite, faults
+        self._target = next((task.target for task in suite.tasks if task.target), None)
+
+    def open(self, task: Task) -> AttemptWire:
+        """Open the wire of an attempt."""
+        from waza.wire.observe import WantedSkill, WireObserver  # few runs have a wire
+
+        config, able = self._suite.file.config, self._suite.capabilities
+        idle = able.idle_timeout if config.idle_timeout_seconds is None else config.idle_timeout_seconds
+        session = self._relay.open(faults=self._faults, idle=idle)
+        # The arm without skills has no target; there the skill must not be offered.
+        target = task.target or self._target
+        skill = (
+            WantedSkill(target.name, target.description, target.body)
+            if target is not None and target.kind == "skill"
+            else None
+        )
+        observer = WireObserver(session.exchanges, skill, alone=able.seen_by_wire)
+        return AttemptWire(session, observer)
+
+    async def aclose(self) -> None:
+        """Stop listening."""
+        await self._relay.aclose()
+
+
+async def open_wire(suite: Suite, provider: Provider | None, environ: Mapping[str, str]) -> RunWire | None:
+    """Start the wire of a run; None where it is off, or where there is nothing that it could lead to.
+
+    `provider` is the model server of the project, which counts for executors with the capability `models`. RunError: the suite
+    names a wire, and it cannot be made.
+    """
+    written = suite.file.config.wire
+    keys = wire_keys(written)
+    if keys.mode == "off" or not suite.capabilities.wire:
+        return None
+    installed = are_installed(["aiohttp"])
+    if not installed:
+        if written is not None:
+            raise RunError(_INSTALL)
+        return None
+    upstreams = (
+        _provider_upstreams(provider) if suite.capabilities.models else _environment_upstreams(environ)
+    )
+    if not upstreams:
+        if written is not None:
+            raise RunError(_no_server(suite))
+        return None
+    from waza.wire.relay import WireRelay
+
+    relay = WireRelay(upstreams)
+    await relay.start()
+    return RunWire(relay, suite, tuple(keys.faults))
+
+
+def _no_server(suite: Suite) -> str:
+    if suite.capabilities.models:
+        what = (
+            "a model server of the kind openai or anthropic: set COPILOT_BASE_URL, or provider in .waza.yaml"
+        )
+    else:
+        what = "the key of a model server: set OPENAI_API_KEY or ANTHROPIC_API_KEY, and OPENAI_BASE_URL or ANTHROPIC_BASE_URL where it is another server"
+    return f"config.wire needs {what}. Or set config.wire: off"
+
+
+def _provider_upstreams(provider: Provider | None) -> dict[Family, Upstream]:
+    from waza.wire.relay import Upstream
+
+    if provider is None or provider.type not in ("openai", "anthropic"):
+        return {}
+    token = provider.bearer_token or provider.api_key
+    if provider.type == "anthropic":
+        bearer = (
+            {"Authorization": f"Bearer {provider.bearer_token}"}
+            if provider.bearer_token
+            else {"x-api-key": token}
+        )
+        headers = {"anthropic-version": _VERSION, **(bearer if token else {}), **provider.headers}
+        return {"anthropic": Upstream(url=_versioned(provider.base_url), headers=headers)}
+    headers = {**({"Authorization": f"Bearer {token}"} if token else {}), **provider.headers}
+    return {"openai": Upstream(url=provider.base_url, headers=headers)}
+
+
+def _environment_upstreams(environ: Mapping[str, str]) -> dict[Family, Upstream]:
+    """Return the servers that the usual variables name. One needs a key or an address."""
+    from waza.wire.relay import Upstream
+
+    found: dict[Family, Upstream] = {}
+    key, url = environ.get("OPENAI_API_KEY"), environ.get("OPENAI_BASE_URL")
+    if key or url:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        found["openai"] = Upstream(url=url or _OPENAI, headers=headers)
+    key, token = environ.get("ANTHROPIC_API_KEY"), environ.get("ANTHROPIC_AUTH_TOKEN")
+    url = environ.get("ANTHROPIC_BASE_URL")
+    if key or token or url:
+        headers = {"x-api-key": key} if key else {"Authorization": f"Bearer {token}"} if token else {}
+        found["anthropic"] = Upstream(url=_versioned(url or _ANTHROPIC), headers=headers)
+    return found
+
+
+def _versioned(url: str) -> str:
+    """Return the address of an Anthropic server with the version, which its clients add themselves."""
+    base = url.rstrip("/")
+    return base if base.endswith("/v1") else f"{base}/v1"
