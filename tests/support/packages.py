@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import waza
@@ -32,3 +33,20 @@ def install_package(project: Path, root: Path) -> Path:
     ours = (sysconfig.get_path("purelib"), Path(waza.__file__).parents[1])  # what waza needs, and waza
     (packages / "waza.pth").write_text("\n".join(map(str, ours)), encoding="utf-8")
     return python
+
+
+def install_waza(root: Path) -> Path:
+    """Install the wheel of this checkout into a fresh environment below `root`; return its Python.
+
+    Nothing is fetched: what waza needs is that of the environment of the tests, in which there is no other waza.
+    """
+    home, project = root / "environment", Path(waza.__file__).parents[2]
+    words = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(root)]
+    subprocess.run(words, check=True, env=environment({"WAZA_BUILD_WITHOUT_PAGES": "1"}), cwd=project)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True, env=environment())
+    (wheel,) = root.glob("*.whl")
+    (packages,) = home.rglob("site-packages")
+    with zipfile.ZipFile(wheel) as found:
+        found.extractall(packages)
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return home / ("Scripts" if sys.platform == "win32" else "bin") / Path(sys.executable).name
