@@ -57,6 +57,7 @@ COMMANDS = {
     "import": ("waza.cli.import_", "Make suites of the evals of other tools."),
     "adversarial": ("waza.cli.adversarial", "Attack an agent with packs of tasks, and say what it did."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
+    "plan": ("waza.cli.plan", "Say what a run takes, and how small a difference it shows."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),
     "grader": ("waza.cli.grader", "Look graders up, write your own, and try them."),

@@ -13,12 +13,7 @@ from waza.kit.stats import pooled_variance, wilson
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, number
 from waza.results.comparison.comparison import ALPHA
-from waza.results.comparison.detectable import (
-    expected_error,
-    smallest_detectable,
-    tasks_needed,
-    trials_needed,
-)
+from waza.results.comparison.detectable import planned_detectable, tasks_needed, trials_needed
 from waza.results.comparison.measured import measure
 from waza.results.ending import came_to_its_end, run_status
 from waza.results.noise import ACCEPTED, Pool, deal_statuses, pools_of_runs
@@ -168,9 +163,9 @@ def _trial_deviation(results: Sequence[SuiteResult]) -> float | None:
 
 
 def _detectable(deviation: float | None, tasks: int, trials: int) -> float | None:
-    if not deviation or tasks < 2:
+    if not deviation:
         return None
-    return smallest_detectable(expected_error(0, deviation**2, tasks=tasks, trials=trials), ALPHA)
+    return planned_detectable(0, deviation**2, tasks=tasks, trials=trials, alpha=ALPHA)
 
 
 def _needed(deviation: float, difference: float, trials: int) -> int | None:

@@ -22,7 +22,7 @@ from waza.results.invocation_lines import (
     numbered_invocations,
     read_planned,
 )
-from waza.results.journal_lines import JOURNAL, RESULTS, has_header, is_end, read_header
+from waza.results.journal_lines import JOURNAL, RESULTS, has_header, is_end, path_text, read_header
 from waza.results.outcome import Outcome
 from waza.results.read import is_results_file, load, open_results
 from waza.results.verdict import NotStarted
@@ -169,6 +169,13 @@ def _newest(project: Path, argument: str) -> FoundRuns:
             f"there is no run in {display_path(runs)}; start one with `waza run`, or name a results file"
         )
     return FoundRuns(argument=argument, runs=(saved_run(unplanned[-1]),), notes=tuple(_newer(empty)))
+
+
+def runs_of_suite(project: Path, suite: Path) -> Iterator[SavedRun]:
+    """Yield the runs of a project that are of this suite file, the newest first."""
+    for directory in reversed(_run_directories(project / RUNS)):
+        if read_header(directory).suite == path_text(suite):
+            yield saved_run(directory)
 
 
 def _newer(invocations: Sequence[str]) -> Iterator[str]:

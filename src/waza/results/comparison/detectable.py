@@ -1,4 +1,4 @@
-"""How small a difference a number of tasks and trials can show."""
+"""How small a difference a number of tasks and trials can show, and how many of them a difference needs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from waza.kit.student_t import t_quantile
 from waza.results.comparison.paired import StandardError
+from waza.results.comparison.sign_flip import least_p_value
 
 POWER = 0.8
 """How likely a difference is to be shown, to count as one that the data could have shown."""
@@ -32,6 +33,21 @@ def expected_error(task: float, trial: float, *, tasks: int, trials: int) -> Sta
     task: sqrt((task + 2 * trial/trials)/tasks), with tasks - 1 degrees of freedom.
     """
     return StandardError(math.sqrt((task + 2 * trial / trials) / tasks), tasks - 1)
+
+
+def planned_detectable(task: float, trial: float, *, tasks: int, trials: int, alpha: float) -> float | None:
+    """Return the smallest difference that so many tasks and trials will show; variances as `expected_error` has them.
+
+    None with fewer than two tasks, and where nothing is left to chance.
+    """
+    if tasks < 2:
+        return None
+    return smallest_detectable(expected_error(task, trial, tasks=tasks, trials=trials), alpha)
+
+
+def can_show(tasks: int, alpha: float) -> bool:
+    """Return whether a difference of so many tasks can be significant at all: five cannot, however large it is."""
+    return least_p_value(tasks) <= alpha
 
 
 def tasks_needed(task: float, trial: float, *, trials: int, difference: float, alpha: float) -> int | None:
@@ -63,8 +79,7 @@ def equal_pairs_needed(difference: float, alpha: float) -> int:
 
 
 def _shows(task: float, trial: float, tasks: int, trials: int, difference: float, alpha: float) -> bool:
-    error = expected_error(task, trial, tasks=tasks, trials=trials)
-    return (smallest_detectable(error, alpha) or 0) <= difference
+    return (planned_detectable(task, trial, tasks=tasks, trials=trials, alpha=alpha) or 0) <= difference
 
 
 def _least(first: int, last: int, suffices: Callable[[int], bool]) -> int | None:
