@@ -235,12 +235,15 @@ def test_a_lift_without_any_invocation_has_another_cause(tmp_path: Path) -> None
     [
         (
             [["greeter", "name", ""]],
-            "was offered the skill by its name alone in 1 of 6 trials, so the lift is not measured",
+            "in 1 of 6 trials with skills the agent was offered the skill greeter by its name alone, so the lift is not",
         ),
-        ([], "was not offered the skill in 1 of 6 trials, so the lift is not measured"),
+        (
+            [],
+            "in 1 of 6 trials with skills the agent was not offered the skill greeter, so the lift is not measured",
+        ),
         (
             [["greeter", "full", "/home/someone/greeter/SKILL.md"]],
-            "another skill of its name was in its place",
+            "(another skill of its name was in its place)",
         ),
     ],
 )
@@ -257,7 +260,7 @@ def test_an_arm_without_skills_that_had_the_skill_measures_nothing(tmp_path: Pat
     run(tmp_path, [acting({}, {"offered": [["greeter", "name", ""]]})] * 6)
     found = diagnose(tmp_path)
     assert (found["verdict"], found["lift"]) == ("cannot-measure", None)
-    assert "the arm without skills had the skill in 6 of 6 trials" in found["why"]
+    assert "in 6 of 6 trials without skills the agent was offered the skill greeter" in found["why"]
 
 
 def test_what_nobody_saw_is_neither_offered_nor_absent(tmp_path: Path) -> None:
@@ -267,8 +270,7 @@ def test_what_nobody_saw_is_neither_offered_nor_absent(tmp_path: Path) -> None:
     assert (found["verdict"], found["lift"]["value"]) == ("keep", 100)
     assert found["offered"] == {"full": 0, "name": 0, "absent": 0, "unknown": 6}
     notes = " | ".join(found["notes"])
-    assert "whether the agent was offered the skill is not known of 6 of 6 trials" in notes
-    assert "whether the arm without skills was offered the skill is not known" in notes
+    assert "it is not known whether the agent was offered the skill greeter, in 12 of 12 trials" in notes
 
 
 def test_without_a_baseline_nothing_can_be_measured(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def _with_figures(found: Diagnosis, evidence: SkillEvidence, head: SuiteResult) 
         found,
         trials_with_skill=len(evidence.with_skill.invoked),
         trials_without_skill=len(evidence.without_skill.invoked),
-        offered=msgspec.convert(evidence.with_skill.offered, Offers),
+        offered=msgspec.convert(evidence.treatment.with_skills, Offers),
         invocation_rate=_invocation_rate(evidence),
         notes=list(_notes(evidence, head)),
     )
@@ -90,7 +90,7 @@ def _with_figures(found: Diagnosis, evidence: SkillEvidence, head: SuiteResult) 
         pass_rate_without_skill=_percent(without),
         extra_tokens=_figure(evidence.tokens, TOKENS, 1),
     )
-    if evidence.contaminated:
+    if evidence.contradiction:
         return found
     cost = tokens_per_point(evidence)
     return msgspec.structs.replace(
@@ -143,6 +143,8 @@ def _notes(evidence: SkillEvidence, head: SuiteResult) -> Iterator[str]:
         yield part
     if head.config.stop_when:
         yield "config.stop_when ended the trials, so the size of the lift may be off a little (docs/how-much.md)"
+    if doubt := evidence.treatment.doubt:
+        yield f"{doubt}: a lift is that of the settings of the suite"
     yield from _notes_on_arms(evidence.with_skill, evidence.without_skill)
     if evidence.invocations is None:
         yield "whether the agent invoked the skill is not known"
@@ -155,13 +157,6 @@ def _notes(evidence: SkillEvidence, head: SuiteResult) -> Iterator[str]:
 
 
 def _notes_on_arms(given: Reach, without: Reach) -> Iterator[str]:
-    if unknown := given.offered["unknown"]:
-        yield (
-            f"whether the agent was offered the skill is not known of {unknown} of "
-            f"{pluralize(len(given.invoked), 'trial')}: a lift is that of the settings of the suite"
-        )
-    if without.offered["unknown"]:
-        yield "whether the arm without skills was offered the skill is not known"
     if others := sorted(given.others - without.others):
         yield f"the arms differ in other skills, too, and the lift is that of all: {list_first(others, _NAMED)}"
     if broken := given.broken + without.broken:

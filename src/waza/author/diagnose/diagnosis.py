@@ -34,7 +34,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Offers(msgspec.Struct, frozen=True, kw_only=True):
-    """In how many measured trials with skills the skill was offered, and how."""
+    """In how many trials with skills, without broken ones, the skill was offered, and how."""
 
     full: int = 0
     """With its description, or its text."""

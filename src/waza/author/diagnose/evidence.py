@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import msgspec
 
 from waza.kit.stats import mean, wilson
+from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, TaskResult, TrialResult
+from waza.model.trial import Arm
 from waza.results.comparison.comparison import MetricComparison
 from waza.results.comparison.conclude import Measured, compare_by
 from waza.results.comparison.measured import MeasuredTask, MeasuredTrial, measure_task
@@ -17,21 +17,20 @@ from waza.results.comparison.paired import Bounds
 from waza.results.comparison.pairs import Pairs, pair_tasks
 from waza.results.comparison.ratio import ratio_interval
 from waza.results.outcome import Outcome
+from waza.results.treatment import Treatment, recorded_treatment
 
-Offer = Literal["full", "name", "absent", "unknown"]
 _INVOKED = "invoked"  # a metric beside those of comparisons: 1 where the agent got the text of the skill
 _MEASURED = ("passed", "failed")
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """How the skill reached the agent in the measured trials of an arm.
+    """How the skill reached the agent in the measured trials of an arm that were to have it, or not to.
 
     `invoked` has an entry for each trial: whether the agent invoked the skill or got its text; None: not known.
     `twins` are trials in which another skill of its name was offered, `others` the names of all other skills that were.
     `broken` trials are no measurement.
     """
 
-    offered: Counter[Offer]
     invoked: tuple[bool | None, ...]
     twins: int
     others: frozenset[str]
@@ -42,11 +41,6 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is known of every trial; there must be one."""
         return bool(self.invoked) and None not in self.invoked
 
-    @property
-    def had(self) -> int:
-        """In how many trials the agent is known to have had the skill: it was offered or invoked."""
-        return max(self.offered["full"] + self.offered["name"], sum(map(bool, self.invoked)))
-
 
 class SkillEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """A run with and without its skill. `lift` compares trial pass rates, `tokens` what trials used.
@@ -55,6 +49,7 @@ class SkillEvidence(msgspec.Struct, frozen=True, kw_only=True):
     and `rate` that rate as the mean over the tasks; None where it is not known.
     """
 
+    treatment: Treatment
     with_skill: Reach
     without_skill: Reach
     pairs: Pairs
@@ -64,10 +59,12 @@ class SkillEvidence(msgspec.Struct, frozen=True, kw_only=True):
     effect: Bounds | None
 
     @property
-    def contaminated(self) -> bool:
-        """Whether the arms are known not to be with and without the skill, so that there is no lift of it."""
-        offered = self.with_skill.offered
-        return offered["absent"] + offered["name"] > 0 or self.without_skill.had > 0
+    def contradiction(self) -> str:
+        """Why the arms are known not to be with and without the skill, so that there is no lift of it; else empty."""
+        used = sum(map(bool, self.without_skill.invoked))
+        if used and not self.treatment.contradiction:
+            return f"in {used} of {pluralize(len(self.without_skill.invoked), 'trial')} without skills the agent invoked the skill"
+        return self.treatment.contradiction
 
     @property
     def paired_trials(self) -> int:
@@ -100,12 +97,13 @@ class SkillEvidence(msgspec.Struct, frozen=True, kw_only=True):
 def find_evidence(outcome: Outcome) -> SkillEvidence:
     """Return what the tasks of both arms show. The outcome has a baseline."""
     head = outcome.head
-    without, reach_without = _read(outcome.baseline_tasks(), head)
-    found, reach = _read(outcome.tasks(), head)
+    without, reach_without = _read(outcome.baseline_tasks(), head, "baseline")
+    found, reach = _read(outcome.tasks(), head, "main")
     arms = Measured("the arm without the skill", without), Measured("the arm with the skill", found)
     rates, exposure = (pair_tasks(without, found, metric) for metric in ("pass_rate", _INVOKED))
     known = reach.known_invocations and reach_without.known_invocations and bool(exposure.pairs)
     return SkillEvidence(
+        treatment=recorded_treatment(head) or Treatment(state="unknown"),
         with_skill=reach,
         without_skill=reach_without,
         pairs=rates,
@@ -116,23 +114,22 @@ def find_evidence(outcome: Outcome) -> SkillEvidence:
     )
 
 
-def _read(tasks: Iterable[TaskResult], head: SuiteResult) -> tuple[list[MeasuredTask], Reach]:
+def _read(tasks: Iterable[TaskResult], head: SuiteResult, arm: Arm) -> tuple[list[MeasuredTask], Reach]:
     """Return the measured tasks of an arm, going through them once, and how the skill reached their trials."""
     found: list[MeasuredTask] = []
-    offered, invoked, twins = Counter[Offer](), list[bool | None](), 0
-    others, broken = set[str](), 0
+    invoked, others = list[bool | None](), set[str]()
+    twins = broken = 0
     for task in tasks:
         trials = [run for run in task.runs if run.status in _MEASURED]
         uses = [_is_invoked(run, head.skill) for run in trials]
         found.append(_with_uses(measure_task(task), uses))
+        broken += sum(run.status == "error" for run in task.runs)
+        if task.without_skills and arm == "main":  # the task has no skills in either arm
+            continue
         invoked += uses
-        offered.update(run.skill_offered or "unknown" for run in trials)
         twins += sum(head.skill in (run.other_skills_offered or ()) for run in trials)
         others.update(name for run in trials for name in run.other_skills_offered or ())
-        broken += sum(run.status == "error" for run in task.runs)
-    return found, Reach(
-        offered=offered, invoked=tuple(invoked), twins=twins, others=frozenset(others), broken=broken
-    )
+    return found, Reach(invoked=tuple(invoked), twins=twins, others=frozenset(others), broken=broken)
 
 
 def _is_invoked(run: TrialResult, skill: str) -> bool | None:

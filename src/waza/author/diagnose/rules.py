@@ -58,26 +58,19 @@ def tokens_per_point(found: SkillEvidence) -> float | None:
 
 
 def _not_offered(found: SkillEvidence, source: RunSource) -> SkillVerdict | None:
-    offered, of = found.with_skill.offered, pluralize(found.with_skill.offered.total(), "trial")
-    if offered["absent"]:
-        why = f"the agent was not offered the skill in {offered['absent']} of {of}"
-    elif offered["name"]:
-        why = f"the agent was offered the skill by its name alone in {offered['name']} of {of}"
-    else:
+    given = found.treatment.with_skills
+    if not (given.get("absent") or given.get("name")):
         return None
-    why += ", so the lift is not measured"
-    twin = found.with_skill.twins > 0
-    if twin:
-        why += "; another skill of its name was in its place"
-    return SkillVerdict("not-offered", why, after_not_offered(source, twin=twin))
+    why = f"{found.contradiction}, so the lift is not measured"
+    return SkillVerdict("not-offered", why, after_not_offered(source, twin=found.with_skill.twins > 0))
 
 
 def _baseline_with_skill(found: SkillEvidence, source: RunSource) -> SkillVerdict | None:
-    had, of = found.without_skill.had, pluralize(len(found.without_skill.invoked), "trial")
-    if not had:
+    without = found.treatment.without_skills
+    if not (without.get("full") or without.get("name") or any(found.without_skill.invoked)):
         return None
-    why = f"the arm without skills had the skill in {had} of {of}, so the lift is not measured"
     what = "remove the skill from where the agent finds it beside the suite, such as the home directory"
+    why = f"{found.contradiction}, so the lift is not measured"
     return SkillVerdict("cannot-measure", why, f"{what}, then: {source.again()}")
 
 
