@@ -92,6 +92,7 @@ TOP = {
 }  # fmt: skip
 OURS = {
     "runs[].attempt_history", "runs[].error_retries", "runs[].timed_out", "runs[].truncated", "runs[].output_bytes",
+    "runs[].skill_offered", "runs[].skill_loaded", "runs[].other_skills_offered", "tasks[].without_skills",
     "tasks[].requirements", "command_invocations[].exhausted", "tasks[].judged_anew", "stats.pass_rate_ci", "summary.graded_success_rate", "summary.statistics.success_rate_ci",
     "summary.statistics.pass_hat_k", "summary.statistics.pass_at_k",
 }  # fmt: skip

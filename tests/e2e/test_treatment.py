@@ -63,6 +63,8 @@ def test_a_script_that_says_nothing_of_skills_leaves_it_unknown(tmp_path: Path) 
     [
         ("skills: [greeter]", ("unknown", True, None)),
         ("skills: [another]", ("unknown", False, None)),
+        ("skills: [{name: greeter, path: skills/greeter/SKILL.md}]", ("unknown", True, None)),
+        ("skills: [{name: greeter, path: twins/greeter/SKILL.md}]", ("unknown", False, None)),
         ("skills_offered: []", ("absent", None, [])),
         ("skills_offered: [other, greeter, more]", ("full", None, ["more", "other"])),
         ("skills_offered: [{name: greeter, form: name}]", ("name", None, [])),

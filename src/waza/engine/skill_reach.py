@@ -29,10 +29,18 @@ def skill_reach(able: Capabilities, task: Task, conversation: Conversation) -> d
 
 
 def _is_tested(seen: OfferedSkill | SkillInvocation, task: Task) -> bool:
-    """Tell whether a skill that was seen is the one under test; in the arm without skills any of its name is."""
+    """Tell whether a skill that was seen is the one under test; in the arm without skills any of its name is.
+
+    Scripts have paths relative to the suite.
+    """
     if not task.skill or seen.name != task.skill:
         return False
-    return task.target is None or not seen.path or _is_same_file(Path(seen.path), task.target.path)
+    if task.target is None or not seen.path:
+        return True
+    path = task.home / seen.path
+    if not Path(seen.path).is_absolute() and not path.exists():
+        return True  # a script may have made the path up
+    return _is_same_file(path, task.target.path)
 
 
 def _is_same_file(one: Path, other: Path) -> bool:

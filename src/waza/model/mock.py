@@ -41,7 +41,7 @@ class ScriptedSkill(Keys, frozen=True, kw_only=True):
     name: NonBlank
     """The name of the skill."""
     path: str = ""
-    """The path of its `SKILL.md`."""
+    """The path of its `SKILL.md`, relative to the suite."""
 
 
 class ScriptedOffer(Keys, frozen=True, kw_only=True):
