@@ -21,6 +21,7 @@ from waza.errors import WazaError
 from waza.kit.directory_lock import lock_directory
 from waza.kit.files import write_atomic
 from waza.kit.tempdirs import ProcessTempdir
+from waza.kit.text import pluralize
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.loaded import Suite
 from waza.model.pass_rule import describe_rule
@@ -297,7 +298,8 @@ class TaskItem(_RunItem):
         if result.missing_trials or not trials:
             if result.status == "skipped" and not result.missing_trials:
                 pytest.skip(result.error_msg or "it was not graded")
-            _fail(result.error_msg or f"{result.missing_trials} trials did not run: {run_status(head)}")
+            missing = pluralize(result.missing_trials, "trial")
+            _fail(result.error_msg or f"{missing} did not run ({run_status(head)})")
         broken = [one for one in trials if one.status == "error"]
         if broken and (self.trial is not None or result.status == "error"):
             _fail(self._describe(broken))

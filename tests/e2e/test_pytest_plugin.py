@@ -226,6 +226,19 @@ def test_what_cannot_be_run_is_an_error_and_never_a_pass(project: Path) -> None:
     assert ended.code == 0
 
 
+def test_limits_of_a_run_are_said_to_hold_for_each_test_and_what_one_cuts_off_is_an_error(
+    tmp_path: Path,
+) -> None:
+    task = "inputs: {prompt: p}\nmock: {output: hello, usage: {input_tokens: 60, output_tokens: 1}}"
+    config = ["trials_per_task: 3", "limits: {max_total_tokens: 100}", "fail_fast: true"]
+    mock_suite(tmp_path / "evals", {"a": task}, f"graders: [{SAYS}]", config)
+    ended = run_pytest(tmp_path, "evals", "-v")
+    assert outcomes(ended, "evals/eval.yaml") == {"a": "ERROR"}
+    assert "did not run (limit)" in ended.out
+    assert "config.limits of a run hold for each test by itself" in ended.out
+    assert "config.fail_fast has no effect here; use pytest -x" in ended.out
+
+
 def test_the_fixtures_run_and_load_suites_as_the_library_does(project: Path) -> None:
     code = """
 import waza
