@@ -249,3 +249,35 @@ def test_results_of_different_rules_are_compared_with_a_warning(tmp_path: Path):
     )
     run(tmp_path, "-o", "c.json")
     assert "stop_when" not in waza("compare", "a.json", "c.json", cwd=tmp_path).err
+
+
+def test_shards_stop_each_task_at_the_same_trial(tmp_path: Path):
+    suite(tmp_path, "{min_trials: 3, max_trials: 10}", MIXED, "pass_rule: majority")
+    whole = run(tmp_path)
+    for number in (1, 2):
+        shard = ("--shard", f"{number}/2", "-o", f"{number}.json")
+        assert waza("run", "eval.yaml", *shard, cwd=tmp_path).code in (0, 1)
+    runs = sorted((tmp_path / ".waza/runs").iterdir())[-2:]
+    ended = waza("merge", *runs, "-o", "merged.json", cwd=tmp_path)
+    assert ended.code in (0, 1), ended.err
+    merged = strict_json((tmp_path / "merged.json").read_text(encoding="utf-8"))
+    assert comparable(merged) == comparable(whole)
+
+
+def test_a_task_that_was_cut_off_lacks_a_trial_and_exports_no_more(tmp_path: Path):
+    suite(
+        tmp_path,
+        "{min_trials: 3, max_trials: 9}",
+        {"t": "pppee" + "p" * 9},
+        "pass_rule: majority",
+        "stop_after_errors: 2",
+    )
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 1
+    found = newest_results(tmp_path)
+    (task,) = found["tasks"]
+    assert (len(task["runs"]), task["missing_trials"]) == (5, 1)
+    assert "ended_by" not in task
+    assert found["metadata"]["run_status"] == "stopped"
+    rows = waza("export", "--format", "csv", cwd=tmp_path).out
+    assert len(rows.strip().splitlines()) == 1 + 6

@@ -156,7 +156,9 @@ def _trial_rows(head: SuiteResult, arm: Arm, task: TaskResult) -> Iterator[Trial
     for trial in task.runs:
         yield _trial_row(head, arm, task, trial)
     known = {trial.run_number for trial in task.runs}
-    planned = max(head.config.runs_per_test, len(known) + task.missing_trials)
+    planned = len(known) + task.missing_trials
+    if head.config.stop_when is None:
+        planned = max(head.config.runs_per_test, planned)
     if not task.missing_trials and (known or not task.error_msg):
         return
     for number in range(1, planned + 1):
