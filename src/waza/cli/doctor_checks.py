@@ -31,6 +31,7 @@ _EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "m365": ("judges behind HTTP, .prompty files, agents over A2A", ("a2a", "httpx", "jinja2")),
     "otel": ("spans and metrics", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
     "tokens": ("exact numbers of tokens, which are estimates else", ("bpe_openai",)),
+    "prices": ("list prices of models, for costs and max_cost", ("genai_prices",)),
     "azure": ("results in Azure Blob Storage", EXTRAS["azure-blob"][2]),
     "objects": ("results in S3, Google Cloud Storage and directories", EXTRAS["s3"][2]),
     "parquet": ("rows in Parquet", ("pyarrow",)),

@@ -238,7 +238,11 @@ def _merge(group: Sequence[_Found]) -> MergedRun:
                 fold.stop(arm, task_id, reason)
         if one.whole.shard.number == TRIGGER_SHARD:
             triggers = Triggers(
-                end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages), end.trigger_matrix
+                end.trigger_metrics,
+                tuple(end.trigger_results),
+                tuple(end.trigger_usages),
+                end.trigger_matrix,
+                tuple(end.trigger_costs),
             )
         warnings |= dict.fromkeys(end.warnings)
         ends.add(end.status)

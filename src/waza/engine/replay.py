@@ -81,7 +81,11 @@ def replay(
         if end is not None and end.status == "complete":
             _check_whole(journal, fold, found, end, only)
             past.triggers = Triggers(
-                end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages), end.trigger_matrix
+                end.trigger_metrics,
+                tuple(end.trigger_results),
+                tuple(end.trigger_usages),
+                end.trigger_matrix,
+                tuple(end.trigger_costs),
             )
     _add_durations(fold, part)
     past.end = end

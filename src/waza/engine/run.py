@@ -401,6 +401,7 @@ class _Run:
             trigger_results=list(triggers.results),
             trigger_matrix=triggers.matrix,
             trigger_usages=list(triggers.usages),
+            trigger_costs=list(triggers.costs),
             warnings=self.run_directory.warnings,
             spent=self.meter.account.spent,
             limit=limit if status == "limit" else "",

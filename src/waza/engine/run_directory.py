@@ -109,7 +109,11 @@ class RunDirectory:
     def end(self, end: RunEnd) -> None:
         """Write the end of a part of the run. WazaError: it cannot be written."""
         self.triggers = Triggers(
-            end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages), end.trigger_matrix
+            end.trigger_metrics,
+            tuple(end.trigger_results),
+            tuple(end.trigger_usages),
+            end.trigger_matrix,
+            tuple(end.trigger_costs),
         )
         self.limit = end.limit
         self.journal.write_end(end)

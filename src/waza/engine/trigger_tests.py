@@ -60,13 +60,18 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
             for number, (prompt, should) in enumerate(prompts, 1)
         ]
     turns = [turn for session in running if (turn := session.result()) is not None]
-    if len(turns) < len(prompts) or any(turn.error and turn.error == context.meter.met for turn in turns):
+    if len(turns) < len(prompts) or any(
+        context.meter.met and context.meter.met in turn.error for turn in turns
+    ):
         return None
     results = [
         _judged(context, skill, prompt, turn, should=should)
         for (prompt, should), turn in zip(prompts, turns, strict=True)
     ]
-    return _triggers(suite, results, [turn.usage for turn in turns])
+    usages = [turn.usage for turn in turns]
+    known = [usage for usage in usages if usage is not None and usage.tokens]
+    costs = tuple(context.meter.prices.cost(usage, context.plan.model) for usage in known)
+    return msgspec.structs.replace(_triggers(suite, results, usages), costs=costs)
 
 
 def _triggers(
@@ -145,6 +150,8 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
                 await meter.admit()
                 limits = msgspec.structs.replace(limits, turn=meter.within(limits.turn))
                 turn = meter.count_turn(await session.send(task.prompt, limits), context.plan.model)
+                if (limit := meter.end()) and not turn.error:
+                    turn = msgspec.structs.replace(turn, error=limit)
                 turn = msgspec.structs.replace(turn, events=turn_events(task.prompt, turn))
                 if report_turn:
                     report_turn(1, task.prompt, turn)

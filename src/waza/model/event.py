@@ -28,7 +28,7 @@ class RunStarted(RunEvent, frozen=True, kw_only=True):
 class RunFinished(RunEvent, frozen=True, kw_only=True):
     """A suite ended on one model, after its results were written.
 
-    `status` is `complete`, `cancelled`, `stopped`, or `error` where the run as a whole could not go on: `error` says why.
+    `status` is `complete`, `cancelled`, `stopped`, `limit`, or `error` where the run as a whole could not go on: `error` says why.
     `verdict` is `passed`, `failed` or `skipped` (nothing was graded); empty: no verdict.
     """
 

@@ -599,7 +599,7 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     trigger_matrix: TriggerMatrix | None = None
     """Which skill was invoked where which was expected, of trigger tests with neighbours."""
     metadata: dict[str, Any] = {}
-    """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
+    """How the run ended (`run_status`), which limit it met (`limit`), its verdict (`verdict`), that of the whole call (`invocation`),
     warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),
     the job that started the run (`ci`: `name`, `job`, `url`), and, where options chose among the tasks, which part of the
     suite was run (`selection`: `filters`, `selected`, `of`, and `shard` for one of several parts of a run), the `shards` that a

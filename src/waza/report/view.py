@@ -302,7 +302,11 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         found, usage = self.head.summary.cost, self.usage
         if found is not None:
             return f"{money(found)} ({one_line(found.source)})"
-        return f"{NOT_KNOWN}: not every price is" if usage is not None and usage.model_metrics else ""
+        return (
+            f"{NOT_KNOWN}: a price, or a count of tokens, is missing"
+            if usage is not None and usage.model_metrics
+            else ""
+        )
 
     @property
     def usage_by_model(self) -> Table | None:

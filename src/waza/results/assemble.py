@@ -44,7 +44,6 @@ from waza.results.figures import (
 from waza.results.outcome import Outcome
 from waza.results.treatment import SeenTrial, judge_treatment, see_trial, with_treatment
 from waza.results.verdict import gating, judge, with_verdict, without_data
-from waza.suite.prices import Prices
 
 
 class TrialReader(Protocol):
@@ -69,6 +68,7 @@ class Triggers(msgspec.Struct, frozen=True):
     results: tuple[TriggerResult, ...] = ()
     usages: tuple[Usage | None, ...] = ()
     matrix: TriggerMatrix | None = None
+    costs: tuple[Cost | None, ...] = ()  # of those whose tokens are known
 
 
 class Fold:
@@ -231,12 +231,7 @@ class Fold:
     def _cost(self, arm: Arm, triggers: Triggers | None = None) -> Cost | None:
         """Return what an arm cost, with the trigger tests where they are given."""
         parts = [cost for key in self._keys() if key.arm == arm for cost in self._costs.get(key, ())]
-        prices = Prices.of(self.suite)
-        asked = [
-            usage for usage in (triggers.usages if triggers else ()) if usage is not None and usage.tokens
-        ]
-        parts += [prices.cost(usage, self.model) for usage in asked]
-        return add_costs(parts)
+        return add_costs([*parts, *(triggers.costs if triggers else ())])
 
     def _missing(self) -> int:
         """Return how many planned trials did not run."""

@@ -26,7 +26,7 @@ import msgspec
 from waza.errors import UsageError, WazaError
 from waza.kit.checksum import checksum_matches
 from waza.kit.line_file import read_lines
-from waza.model.cost import Spent
+from waza.model.cost import Cost, Spent
 from waza.model.observation import Usage
 from waza.model.origin import CiJob, GitState
 from waza.model.pass_rule import ALL, PassRule
@@ -115,6 +115,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `stopped` are the tasks that a `before_task` hook aborted, and why; `skipped` those that `fail_fast` did not
     let start. `warnings` are those of the run as a whole, in all parts so far, and `spent` is what all of these used.
+    `trigger_costs` are of the prompts whose tokens are known.
     `limit` says which limit was met.
     """
 
@@ -126,6 +127,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trigger_results: list[TriggerResult] = []
     trigger_matrix: TriggerMatrix | None = None
     trigger_usages: list[Usage | None] = []
+    trigger_costs: list[Cost | None] = []
     warnings: list[str] = []
     spent: Spent = Spent()
     limit: str = ""
