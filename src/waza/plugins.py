@@ -1,4 +1,4 @@
-"""Classes of graders, executors, reporters and stores by name: built-in tables first, then the entry points of installed packages.
+"""Classes of graders, executors, reporters, stores and backends by name: built-in tables first, then the entry points of installed packages.
 
 The tables hold strings, so that listing names imports nothing; `importlib.metadata` is only used for names that are
 not in a table. This is the one dynamic import upwards in the layers.
@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from waza.backends import TYPES as BACKENDS
 from waza.errors import UsageError
 from waza.executors import CAPABILITIES, SHORT, parse_executor
 from waza.executors import TYPES as EXECUTORS
@@ -33,8 +34,10 @@ _BASES = {
 _METHODS = {
     "waza.executors": ("start", "works_in", "open", "judge", "aclose"),
     "waza.stores": ("start", "put", "list", "describe", "get", "aclose"),
+    "waza.backends": ("start", "open_run", "aclose"),
 }
 TABLES = {
+    "waza.backends": BACKENDS,
     "waza.graders": GRADERS,
     "waza.executors": EXECUTORS,
     "waza.reporters": REPORTERS,

@@ -20,11 +20,10 @@ tags: [{tag}]
 requirements: [{{id: greets, category: outcome, description: It greets., checks: [{{grader: hello}}]}}]
 mock: {{output: '{output}'}}
 """
+HOOKS = "hooks: {before_task: [{command: 'test {{.TaskName}} != fay', error_on_fail: true}]}\n"
 HEAD = """skill: greeter
 graders: [{name: hello, type: text, config: {contains: [Hello]}}]
 metrics: [{name: hello, threshold: 0.5, gate: true}, {name: task_completion, threshold: 0.1}]
-hooks:
-  before_task: [{command: 'test {{.TaskName}} != fay', error_on_fail: true}]
 """
 CONFIG = ("trials_per_task: 2", "group_by: tags", "skill_required: false", "skill_directories: [skills]")
 TRIGGERS = """skill: greeter
@@ -35,7 +34,9 @@ should_not_trigger_prompts: [{prompt: Add up.}]
 MOCK = "mock: {output: Hello, triggers: {Greet me.: true, Add up.: sums}}\n"
 
 
-def project(root: Path, *, failing: Sequence[str] = ("bob",), trigger: bool = True) -> Path:
+def project(
+    root: Path, *, failing: Sequence[str] = ("bob",), trigger: bool = True, hooks: bool = True
+) -> Path:
     """A suite of seven tasks; the hook of one of them fails."""
     tasks = {
         name: TASK.format(
@@ -47,7 +48,7 @@ def project(root: Path, *, failing: Sequence[str] = ("bob",), trigger: bool = Tr
     write_tree(root, {f"skills/{name}/SKILL.md": skill.format(name) for name in ("greeter", "sums")})
     if trigger:
         write_tree(root, {"trigger_tests.yaml": TRIGGERS})
-    mock_suite(root, tasks, head=HEAD + (MOCK if trigger else ""), config=CONFIG)
+    mock_suite(root, tasks, head=HEAD + (HOOKS if hooks else "") + (MOCK if trigger else ""), config=CONFIG)
     return root
 
 

@@ -20,6 +20,9 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
     check_expression(arguments.expression)
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
     check_shard(arguments)
+    if not arguments.backend and (arguments.scheduler or arguments.resources):
+        flag = "--scheduler" if arguments.scheduler else "--resources"
+        raise UsageError(f"{flag} is of a cluster; give --backend dask, too")
     if arguments.watch:
         check_watching(arguments, reporters)
     if arguments.output and arguments.output_dir:
@@ -79,6 +82,7 @@ def check_watching(arguments: RunArguments, reporters: Sequence[ReporterOption])
         "--resume": arguments.resume is not None,
         "--snapshot": arguments.snapshot is not None,
         "--changed-since": arguments.changed_since is not None,
+        "--backend": bool(arguments.backend),
         "a report on standard output": any(reporter.path is None for reporter in reporters),
         "--auto-file-issue": arguments.auto_file_issue,
     }

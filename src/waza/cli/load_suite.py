@@ -22,6 +22,28 @@ if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
 
 
+def load_options(chosen: Chosen, given: RunArguments) -> LoadOptions:
+    """Return what the command line asks of a suite. Raises SuiteError and UsageError as `shard_request` does."""
+    return LoadOptions(
+        executor=given.executor,
+        models=given.models,
+        judge_model=given.judge_model,
+        trials=given.trials,
+        timeout=given.timeout,
+        parallel=given.parallel,
+        workers=given.workers,
+        baseline=given.baseline,
+        no_skills=given.no_skills,
+        context_dir=given.context_dir,
+        skill_dir=chosen.skill_dir,
+        tasks=given.tasks,
+        tags=given.tags,
+        expression=given.expression,
+        shard=shard_request(given),
+        warnings_as_errors=given.warnings_as_errors,
+    )
+
+
 def shard_request(given: RunArguments) -> ShardRequest | None:
     """Return which shard is to be run; None for all. Raises SuiteError and UsageError for the file of durations."""
     if given.shard is None:
@@ -52,27 +74,7 @@ def _describe_part(suite: Suite, part: SuitePart, request: ShardRequest | None) 
 
 def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[ReporterOption]) -> Suite:
     """Return a suite; warnings go to stderr. Raises SuiteError, and UsageError where a target is one of its files."""
-    suite = load(
-        chosen.path,
-        LoadOptions(
-            executor=given.executor,
-            models=given.models,
-            judge_model=given.judge_model,
-            trials=given.trials,
-            timeout=given.timeout,
-            parallel=given.parallel,
-            workers=given.workers,
-            baseline=given.baseline,
-            no_skills=given.no_skills,
-            context_dir=given.context_dir,
-            skill_dir=chosen.skill_dir,
-            tasks=given.tasks,
-            tags=given.tags,
-            expression=given.expression,
-            shard=shard_request(given),
-            warnings_as_errors=given.warnings_as_errors,
-        ),
-    )
+    suite = load(chosen.path, load_options(chosen, given))
     inputs = [suite.path, *(Path(task.file) for task in suite.tasks if task.file)]
     if given.output:
         check = check_target if is_html(given.output) else check_output

@@ -34,6 +34,7 @@ Examples:
   waza run eval.yaml --model a --model b   compare two models
   waza run eval.yaml -k 'csv and not slow' some tasks, by texts in their ids, names and tags
   waza run eval.yaml --shard 2/3           the second of three parts, for waza merge
+  waza run eval.yaml --backend dask -w 4   on four processes, or with --scheduler on a cluster
   waza run eval.yaml --resume              go on after an interrupt
   waza run eval.yaml --snapshot evidence   keep what was observed, sealed
   waza run --discover skills --strict      every skill must have a suite
@@ -69,6 +70,16 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     type=PATH,
     metavar="FILE",
     help="With --shard: balance the parts by the durations in this results file.",
+)
+@click.option("--backend", metavar="NAME", default="", help="Run trials on other machines: dask.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", default="", help="With --backend: the scheduler of the cluster."
+)
+@click.option(
+    "--resources",
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="With --backend: what a trial needs of a worker.",
 )
 @click.option(
     "--changed-since",

@@ -16,7 +16,7 @@ from waza.cli.check_options import check_options, list_outputs
 from waza.cli.choose_suites import Chosen, choose_suites
 from waza.cli.command_run import CommandRun, Writer, with_metadata
 from waza.cli.listeners import Listeners
-from waza.cli.load_suite import load_suite
+from waza.cli.load_suite import load_options, load_suite
 from waza.cli.outputs import (
     JSON,
     CommandResults,
@@ -72,6 +72,9 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     tags: tuple[str, ...]
     expression: str | None
+    backend: str
+    scheduler: str
+    resources: tuple[str, ...]
     shard: tuple[int, int] | None
     durations: Path | None
     changed_since: str | None
@@ -226,7 +229,7 @@ def apply_defaults(arguments: RunArguments, project: Project) -> RunArguments:
 class _Job(Job, frozen=True):
     """A job and the name of its skill."""
 
-    skill: str
+    skill: str = ""
 
 
 class _SuitesRun:
@@ -300,7 +303,12 @@ class _SuitesRun:
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
         self.jobs = [
-            _Job(suite, model, chosen.name or suite.file.skill or suite.name)
+            _Job(
+                suite,
+                model,
+                load_options(chosen, self.arguments),
+                chosen.name or suite.file.skill or suite.name,
+            )
             for chosen, suite in suites
             for model in suite.models
         ]
@@ -309,7 +317,12 @@ class _SuitesRun:
 
             self.recorder = make_recorder(self.arguments, self.jobs, [job.skill for job in self.jobs])
         try:
-            await run_all(self.jobs, self._options(), self.cancellation, self, unread=self.unread)
+            options = self._options()
+            if given_backend := self.arguments.backend:
+                from waza.cli.run_backend import with_backend  # most runs do without it
+
+                options = with_backend(given_backend, self.arguments, options, [suite for _, suite in suites])
+            await run_all(self.jobs, options, self.cancellation, self, unread=self.unread)
             if self.arguments.suggest and self.cancellation.exit_code is None:
                 await self._suggest()
             results = CommandResults(

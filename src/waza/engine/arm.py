@@ -9,6 +9,7 @@ from itertools import chain
 
 import msgspec
 
+from waza.engine.backend import TrialRunner
 from waza.engine.cache import Cache, rejudged_graders
 from waza.engine.error_streak import ErrorStreak
 from waza.engine.lifecycle_hooks import LifecycleHooks
@@ -17,7 +18,7 @@ from waza.engine.rejudge import rejudge
 from waza.engine.run_directory import RunDirectory
 from waza.engine.schedule import Schedule, TaskProgress
 from waza.engine.tamper_check import TamperCheck
-from waza.engine.trial import FinishedTrial, RunContext, run_trial
+from waza.engine.trial import FinishedTrial, RunContext
 from waza.errors import RunError, WazaError
 from waza.kit import stats
 from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, TrialStarted, Warned
@@ -44,10 +45,12 @@ class ArmRun:
         run_directory: RunDirectory,
         cache: Cache | None,
         slots: asyncio.Semaphore,
+        runner: TrialRunner,
     ) -> None:
         suite = context.plan.suite
         self.arm, self.tasks = plan.arm, plan.tasks
         self.context, self.run_directory, self.cache, self.slots = context, run_directory, cache, slots
+        self.runner = runner
         self.fold, self.emit, self.config = run_directory.fold, context.emit, suite.file.config
         self.hooks = LifecycleHooks(context)
         self.started = self.paused = time.monotonic()
@@ -176,7 +179,7 @@ class ArmRun:
         if cached is not None:
             finished = await rejudge(self.context, trial, cached)
         else:
-            finished = await run_trial(self.context, trial)
+            finished = await self.runner.run_trial(trial)
         if not self._add_result(task, finished, cached=cached is not None, rejudged=cached is not None):
             return
         if self.cache and cached is None:

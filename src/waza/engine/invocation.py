@@ -30,6 +30,7 @@ from waza.results.invocation_lines import (
     read_planned,
 )
 from waza.results.journal_lines import JOURNAL, find_run_directory, path_text, read_header
+from waza.suite.loading import LoadOptions
 from waza.version import __version__
 
 
@@ -38,6 +39,8 @@ class Job(msgspec.Struct, frozen=True):
 
     suite: Suite
     model: str
+    request: LoadOptions | None = msgspec.field(default=None)
+    """How the suite was loaded, for machines that load it again."""
 
 
 class InvocationJournal:

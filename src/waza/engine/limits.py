@@ -68,6 +68,11 @@ class _Account:
         most = self.keys.max_wall_seconds
         return None if most is None else self._began + most - self._clock()
 
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return self._clock() - self._began
+
     def leave_out(self, seconds: float) -> None:
         """Let seconds that were spent waiting not count."""
         self._began += seconds
@@ -166,6 +171,16 @@ class RunMeter:
         """Return why no more work may start; empty: it may."""
         self.met = self.met or self.account.used_up()
         return self.met
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds of the time of the run have passed, in all its parts."""
+        return self.account.seconds
+
+    def count_elsewhere(self, used: Spent, met: str) -> None:
+        """Count what a trial used that ran in another process, and which limit it met there."""
+        self.account.spent = self.account.spent.plus(used)
+        self.met = self.met or met
 
     def end(self) -> str:
         """Return which limit was met, now that nothing runs any more; empty: none was."""

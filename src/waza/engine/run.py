@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from waza.engine.arm import ArmRun
+from waza.engine.backend import AbsentExecutor, Backend, LocalRunner, RemoteRun, TrialRunner
 from waza.engine.cache import Cache
 from waza.engine.cancellation import Cancellation
 from waza.engine.executor_factory import StartedExecutor, start_executor
@@ -23,7 +24,6 @@ from waza.engine.record import make_redactor
 from waza.engine.replay import Repeat
 from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_header
 from waza.engine.trial import RunContext
-from waza.engine.trigger_tests import run_trigger_tests
 from waza.errors import ExecutorError, WazaError
 from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy, Redactor
 from waza.model.event import (
@@ -35,7 +35,7 @@ from waza.model.event import (
     SuiteStopped,
     Warned,
 )
-from waza.model.loaded import Project
+from waza.model.loaded import Project, Suite
 from waza.model.origin import Origin
 from waza.model.tracing import RunTracer, Tracing
 from waza.model.trial import Arm
@@ -80,6 +80,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Scripts of the mock executor play the agents, and the executor of the suite only judges."""
     tracing: Tracing | None = None
     """Follows the runs. Their details are emitted then, too."""
+    backend: Backend | None = None
+    """Runs the trials, once it is started; None: this process does."""
     shared: SharedResources | None = None
     """Resources of graders that exist already. The run closes them, unless there is nothing left to run."""
 
@@ -123,7 +125,7 @@ async def run_suite(
 
     recorded = recorded_header(invocation, job)
     suite, commits = await pin_commits(job.suite, recorded.commits if recorded else {})
-    plan, origin = make_plan(suite, job.model), Origin()
+    plan, origin = _plan(suite, job.model, options.backend), Origin()
     redactor = make_redactor(suite, options.project, options.redaction)
     if recorded is None:
         origin = await cancellation.run_cancellable(origins.find(suite.path, redactor, warn))
@@ -156,10 +158,8 @@ async def run_suite(
         emit = _tee(tracer.handle, emit)
     emit(_run_started(plan, run_directory.id))
     try:
-        executor = await cancellation.run_cancellable(
-            start_executor(suite, job.model, options.project, only_judges=options.only_judges)
-        )
-        run = _Run(plan, options, emit, cancellation, executor, run_directory, workers, redactor, tracer)
+        executor = await cancellation.run_cancellable(_start_executor(suite, job.model, options))
+        run = _Run(job, plan, options, emit, cancellation, executor, run_directory, workers, redactor, tracer)
         status = await run.execute()
     except BaseException as error:
         cancelled = isinstance(error, asyncio.CancelledError)
@@ -181,6 +181,19 @@ async def run_suite(
         kept=kept,
         kept_worktrees=tuple(run.tempdir.kept_worktrees) if kept else (),
     )
+
+
+def _plan(suite: Suite, model: str, backend: Backend | None) -> Plan:
+    """Return the plan of a run, with as many workers as the backend has places for, if there is one."""
+    plan = make_plan(suite, model)
+    return plan if backend is None else msgspec.structs.replace(plan, workers=backend.capacity, notices=())
+
+
+async def _start_executor(suite: Suite, model: str, options: RunOptions) -> StartedExecutor:
+    """Start the executor of a run, unless the machines of a backend do."""
+    if options.backend is not None:
+        return StartedExecutor(AbsentExecutor())
+    return await start_executor(suite, model, options.project, only_judges=options.only_judges)
 
 
 def _tee(*takers: Emit) -> Emit:
@@ -210,11 +223,25 @@ def _write_results(run_directory: RunDirectory, status: EndStatus, emit: Emit) -
     return outcome
 
 
+def make_helpers(plan: Plan, project: Project, shared: SharedResources) -> Helpers:
+    """Return what the graders of a run get besides what was observed; `shared` are the resources that they have in common."""
+    config, limits = plan.suite.file.config, project.keys.graders
+    return Helpers(
+        judge_model=config.judge_model or plan.model,
+        judge_effort=config.judge_reasoning_effort or "",
+        judge_timeout=config.judge_timeout_seconds,
+        shared=shared,
+        program_timeout=limits.programTimeout,
+        code_timeout=limits.codeTimeout,
+    )
+
+
 class _Run:
     """A run while it lasts."""
 
     def __init__(
         self,
+        job: Job,
         plan: Plan,
         options: RunOptions,
         emit: Emit,
@@ -225,7 +252,8 @@ class _Run:
         redactor: Redactor,
         tracer: RunTracer | None,
     ) -> None:
-        self.plan, self.options, self.emit, self.cancellation = plan, options, emit, cancellation
+        self.job, self.plan, self.options = job, plan, options
+        self.emit, self.cancellation = emit, cancellation
         self.executor, self.run_directory, self.workers = executor, run_directory, workers
         self.fold = run_directory.fold
         self.tempdir = RunTempdir(keep=options.keep_workspace)
@@ -248,21 +276,14 @@ class _Run:
             before=run_directory.past.spent,
             seconds=sum(self.fold.durations.values()) / 1000,
         )
-        config, limits = plan.suite.file.config, options.project.keys.graders
         self.context = RunContext(
             plan=plan,
             executor=executor.executor,
             tempdir=self.tempdir,
             relay=executor.relay,
             wire=executor.wire,
-            helpers=Helpers(
-                judge_model=config.judge_model or plan.model,
-                judge_effort=config.judge_reasoning_effort or "",
-                judge_timeout=config.judge_timeout_seconds,
-                shared=self.shared,
-                program_timeout=limits.programTimeout,
-                code_timeout=limits.codeTimeout,
-                update_snapshots=options.update_snapshots,
+            helpers=msgspec.structs.replace(
+                make_helpers(plan, options.project, self.shared), update_snapshots=options.update_snapshots
             ),
             redactor=redactor,
             recorder=(
@@ -279,6 +300,20 @@ class _Run:
             tracer=tracer,
             meter=self.meter,
         )
+        self.runner: TrialRunner = LocalRunner(self.context)
+
+    async def _open_runner(self) -> None:
+        """Get the machines of the backend ready for the trials of this run, if it has one."""
+        if self.options.backend is not None:
+            run = RemoteRun(
+                job=self.job,
+                project=self.options.project,
+                skip_graders=self.options.skip_graders,
+                redaction=self.options.redaction,
+            )
+            self.runner = await self.cancellation.run_cancellable(
+                self.options.backend.open_run(run, self.context)
+            )
 
     async def execute(self) -> EndStatus:
         """Run what the plan holds and the journal lacks; return how the run ended, as the journal records it."""
@@ -288,6 +323,7 @@ class _Run:
             for note in self._cache_notes():
                 self.emit(Warned(message=note))
             self.tempdir.open()
+            await self._open_runner()
             self.run_directory.start_part()
             for arm in self.plan.arms:
                 await self._run_arm(arm)
@@ -347,7 +383,7 @@ class _Run:
     async def _run_arm(self, arm: ArmPlan) -> None:
         if not self._may_go_on:
             return
-        running = ArmRun(arm, self.context, self.run_directory, self.cache, self.workers.slots)
+        running = ArmRun(arm, self.context, self.run_directory, self.cache, self.workers.slots, self.runner)
         if arm == self.plan.arms[-1]:
             running.schedule.on_drained = self.workers.drained
         self.emit(self._suite_started(arm))
@@ -366,7 +402,7 @@ class _Run:
             return
         started = time.monotonic()
         try:
-            self.triggers = await self.cancellation.run_cancellable(run_trigger_tests(self.context, tests))
+            self.triggers = await self.cancellation.run_cancellable(self.runner.run_trigger_tests(tests))
             if self.triggers is None:
                 self._stop(self.meter.met)
         except ExecutorError as error:
@@ -446,6 +482,7 @@ class _Run:
 
     async def _close(self) -> None:
         """Close what belongs to this run alone, and warn of what could not be removed."""
+        await self.runner.aclose()
         await self.shared.aclose()
         if fault := await self.executor.aclose():
             self._warn(fault)

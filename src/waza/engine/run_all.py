@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
+from waza.engine.backend import Backend
 from waza.engine.cancellation import Cancellation
 from waza.engine.invocation import InvocationJournal, Job, describe_nearest
 from waza.engine.origin import Origins
@@ -74,12 +75,25 @@ async def run_all(
             cancellation.handle_signals()
         ):  # before the first output, which may lead users to interrupt the run
             listener.invocation_started(invocation)
-            if notice := worker_notice([job.suite for job in jobs]):
+            if options.backend is not None:
+                await _start_backend(options.backend, cancellation)
+            elif notice := worker_notice([job.suite for job in jobs]):
                 listener.warn(notice)
             await clear_stale_tempdirs()
             await _Invocation(jobs, options, cancellation, listener, invocation).run()
     finally:
+        if options.backend is not None:
+            await options.backend.aclose()
         invocation.close()
+
+
+async def _start_backend(backend: Backend, cancellation: Cancellation) -> None:
+    """Start a backend, unless a signal comes first: then no job starts."""
+    try:
+        await cancellation.run_cancellable(backend.start())
+    except asyncio.CancelledError:
+        if cancellation.exit_code is None:
+            raise
 
 
 async def run_one(
@@ -180,7 +194,8 @@ class _Invocation:
                 self.listener.warn(f"processes that were left over, and have been ended: {len(leftovers)}")
 
     async def _run_batch(self, indexes: Sequence[int]) -> None:
-        size = shared_workers([self.jobs[index].suite for index in indexes])
+        backend = self.options.backend
+        size = backend.capacity if backend else shared_workers([self.jobs[index].suite for index in indexes])
         slots = asyncio.Semaphore(size)
         self._unreported_slots = asyncio.Semaphore(size)  # the events of runs not yet shown are in memory
         try:

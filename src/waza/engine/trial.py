@@ -333,6 +333,13 @@ def _failed_result(
     )
 
 
+def broken_trial(context: RunContext, trial: Trial, error: ExecutorError) -> FinishedTrial:
+    """Return a trial that ended with an error before there was anything of its agent to be seen."""
+    attempt = render_attempt(context.run_id, trial, 1)
+    result = storable(_failed_result(context, attempt, error, time.monotonic()), context.redactor)
+    return FinishedTrial(result, is_outside(error), context.redactor.text(str(error)))
+
+
 async def _run_in_workspace(
     context: RunContext,
     trial: Trial,

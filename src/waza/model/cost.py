@@ -66,6 +66,15 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unpriced: bool = False
     """Something of it has no known price."""
 
+    def since(self, before: Spent) -> Spent:
+        """Return what was used besides what was used before."""
+        return Spent(
+            tokens=self.tokens - before.tokens,
+            ai_credits=self.ai_credits - before.ai_credits,
+            cost=self.cost - before.cost,
+            unpriced=self.unpriced,
+        )
+
     def plus(self, other: Spent) -> Spent:
         """Return the sum of both."""
         return Spent(

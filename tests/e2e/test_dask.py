@@ -1,0 +1,228 @@
+"""`waza run --backend dask`: trials on the workers of a real cluster of two processes, and what does not work there."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.e2e.test_shards import load, plain, project
+from tests.support.program import command, environment, mock_suite, waza, write_tree
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="workers are killed by signals")
+
+AGENT = """\
+import os, pathlib, signal, sys
+import psutil
+
+prompt = sys.stdin.read() if not sys.argv[1:] else sys.argv[1]
+shared = pathlib.Path(os.environ["SHARED"])
+with (shared / "executions").open("a") as log:
+    log.write(prompt.strip() + "\\n")
+if "kill" in prompt:
+    try:
+        (shared / "killed").touch(exist_ok=False)
+    except FileExistsError:
+        pass
+    else:
+        worker = next(one for one in psutil.Process().parents() if "spawn_main" in " ".join(one.cmdline()))
+        os.kill(worker.pid, signal.SIGKILL)
+print("Hello", prompt, os.environ.get("MY_API_TOKEN", ""))
+"""
+
+
+def agent_suite(root: Path, names: tuple[str, ...]) -> Path:
+    """A suite whose agent is a program that can kill its worker."""
+    write_tree(root, {"agent.py": AGENT})
+    write_tree(
+        root,
+        {
+            "eval.yaml": f"name: agents\nconfig:\n  executor: command\n  trials_per_task: 2\n  executor_options:\n"
+            f"    command: '{sys.executable} $WAZA_SUITE_DIR/agent.py'\ntasks: ['tasks/*.yaml']\n",
+            **{
+                f"tasks/{name}.yaml": f"id: {name}\ninputs: {{prompt: {name}}}\nexpected: {{output_contains: [Hello]}}\n"
+                for name in names
+            },
+        },
+    )
+    return root
+
+
+def test_a_run_on_two_workers_gives_the_results_of_a_local_run(tmp_path: Path):
+    root = project(tmp_path / "whole", hooks=False)
+    local = waza("run", "eval.yaml", "--baseline", "-o", "local.json", cwd=root)
+    there = waza("run", "eval.yaml", "--baseline", "--backend=dask", "-w2", "-o", "dask.json", "-v", cwd=root)
+    assert (local.code, there.code) == (1, 1), there.err
+    found = load(root / "dask.json")
+    assert plain(found) == plain(load(root / "local.json"))
+    assert found["trigger_metrics"]["accuracy"] == 1
+    assert "Greet ada." in there.err + there.out
+
+
+def test_a_worker_that_is_killed_loses_nothing_and_its_trial_counts_once(tmp_path: Path):
+    root, shared = agent_suite(tmp_path / "suite", ("a", "b", "kill", "z")), tmp_path / "shared"
+    shared.mkdir()
+    variables = {"SHARED": str(shared), "MY_API_TOKEN": "tok-0123456789abcdef"}
+    there = waza("run", "eval.yaml", "--backend=dask", "-w2", "-o", "dask.json", cwd=root, env=variables)
+    assert there.code == 0, there.err
+    executions = (shared / "executions").read_text().split()
+    assert (shared / "killed").exists()
+    assert executions.count("kill") == 3
+    journal = next(root.glob(".waza/runs/*/journal.ndjson")).read_text()
+    assert journal.count('{"trial":') == 8
+    assert waza("run", "eval.yaml", "-o", "local.json", cwd=root, env=variables).code == 0
+    assert plain(load(root / "dask.json")) == plain(load(root / "local.json"))
+    assert "tok-0123456789abcdef" not in journal
+    assert "Hello kill [REDACTED]" in journal
+
+
+def test_what_workers_need_travels_and_nothing_of_it_stays(tmp_path: Path):
+    root = tmp_path / "repository"
+    check = (
+        "import pathlib, sys\nhere = pathlib.Path(__file__).parent\n"
+        "settings = (here / '../../.waza.yaml').read_text()\n"
+        "sys.exit('s3cr3t' in settings or 'evalFile' not in settings or (here / '.env').exists())\n"
+    )
+    write_tree(
+        root,
+        {
+            ".waza.yaml": "storage: {provider: azure-blob, accountName: a, connectionString: s3cr3t, enabled: false}\n",
+            "evals/one/.env": "API_KEY=other-secret\n",
+            "evals/one/fixtures/data.txt": "deep",
+            "evals/one/check.py": check,
+            "common/SKILL.md": "---\nname: common\ndescription: c\n---\nDo.\n",
+        },
+    )
+    task = (
+        "id: t\ninputs: {prompt: p, files: [{path: data.txt}]}\nmock: {output: Hello}\n"
+        f"graders:\n- {{type: program, name: check, config: {{command: {sys.executable}, args: [check.py]}}}}\n"
+        "- {type: file, name: data, config: {content_patterns: [{path: data.txt, must_match: [deep]}]}}\n"
+    )
+    mock_suite(root / "evals/one", {"t": task}, config=["skill_directories: [../../common]"])
+    ended = waza("run", "evals/one", "--backend=dask", "-w1", cwd=root, env={"TMPDIR": str(tmp_path)})
+    assert ended.code == 0, ended.out + ended.err
+    assert not [path for path in tmp_path.rglob("waza-*") if not path.is_relative_to(root)]
+
+
+def test_what_a_cluster_cannot_do_is_refused_by_name(tmp_path: Path):
+    root = project(tmp_path / "whole")
+    words = ["--keep-workspace", "--update-snapshots", "--cache", "--session-log", "--snapshot=e"]
+    ended = waza("run", "eval.yaml", "--backend=dask", *words, cwd=root)
+    assert ended.code == 2
+    for name in (
+        "--keep-workspace",
+        "--update-snapshots",
+        "--cache",
+        "--session-log",
+        "--snapshot",
+        "hooks of suite",
+    ):
+        assert f"{name}:" in ended.err or f"{name} (use" in ended.err, name
+    assert not (root / ".waza/runs").exists()
+    for options, text in (
+        (["--backend=dusk"], "there is no backend 'dusk'; use dask"),
+        (["--scheduler=tcp://127.0.0.1:1"], "--scheduler is of a cluster; give --backend dask"),
+        (["--backend=dask", "--resources=GPU"], "write a name and a number above 0, such as GPU=1"),
+    ):
+        ended = waza("run", "eval.yaml", *options, cwd=root)
+        assert (ended.code, text in ended.err) == (2, True), ended.err
+
+
+@contextmanager
+def cluster(tmp_path: Path, *resources: str, path: str = "") -> Iterator[str]:
+    """A scheduler and a worker of their own, as on machines of a cluster; yields the address."""
+    file = tmp_path / "scheduler.json"
+    variables = environment({"PYTHONPATH": path} if path else None)
+    words = ("--scheduler-file", str(file), "--no-dashboard")
+    scheduler = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_scheduler",
+            *words,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert scheduler.stderr is not None
+    address = next(
+        found[1] for line in scheduler.stderr if (found := re.search(r"Scheduler at:\s+(tcp://\S+)", line))
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads=2", "--no-dashboard", *resources],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=variables,
+    )  # fmt: skip
+    assert worker.stderr is not None
+    next(line for line in worker.stderr if "Registered to" in line)
+    try:
+        yield address
+    finally:
+        for one in (worker, scheduler):
+            one.terminate()
+            one.communicate()
+
+
+def test_a_cluster_is_reached_by_its_scheduler_and_keeps_running(tmp_path: Path):
+    root = project(tmp_path / "whole", hooks=False, failing=())
+    with cluster(tmp_path, "--resources", "agents=1") as address:
+        words = ("--backend=dask", f"--scheduler={address}", "--resources=agents=1")
+        ended = waza("run", "eval.yaml", *words, "-o", "dask.json", cwd=root)
+        assert ended.code == 0, ended.err
+        assert waza("run", "eval.yaml", *words, "--shard=1/2", cwd=root).code == 0
+    assert waza("run", "eval.yaml", "-o", "local.json", cwd=root).code == 0
+    assert plain(load(root / "dask.json")) == plain(load(root / "local.json"))
+    ended = waza("run", "eval.yaml", "--backend=dask", "--scheduler=nonsense://x", cwd=root)
+    assert (ended.code, "nonsense://x cannot be reached" in ended.err) == (2, True), ended.err
+
+
+def test_workers_with_another_waza_are_refused_before_anything_runs(tmp_path: Path):
+    root = project(tmp_path / "whole", hooks=False)
+    write_tree(tmp_path / "other", {"waza/__init__.py": "", "waza/version.py": "__version__ = '0.0.1'\n"})
+    with cluster(tmp_path, path=str(tmp_path / "other")) as address:
+        ended = waza("run", "eval.yaml", "--backend=dask", f"--scheduler={address}", cwd=root)
+    assert ended.code == 2
+    assert re.search(
+        r"workers need waza \S+: tcp://\S+ has 0\.0\.1; install the same version there", ended.err
+    )
+    assert not list(root.glob(".waza/runs/*"))
+
+
+def test_an_interrupt_frees_the_workers_and_the_run_can_be_resumed(tmp_path: Path):
+    root, shared = agent_suite(tmp_path / "suite", ("a", "wait")), tmp_path / "shared"
+    shared.mkdir()
+    os.mkfifo(shared / "gate")
+    (root / "agent.py").write_text(
+        AGENT.replace('if "kill"', 'if "wait" in prompt and not (shared / "go").exists():\n    (shared / "gate").read_text()\nif "kill"')
+    )  # fmt: skip
+    variables = {"SHARED": str(shared)}
+    run = subprocess.Popen(
+        command("run", "eval.yaml", "--backend=dask", "-w2"),
+        cwd=root, env=environment(variables), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    with (shared / "gate").open("w"):  # opens when the agent does, and keeps it waiting
+        children = psutil.Process(run.pid).children(recursive=True)
+        os.killpg(run.pid, signal.SIGINT)  # as Ctrl-C in a terminal, workers included
+        _, text = run.communicate(timeout=100)
+    assert run.returncode == 130, text
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert not alive
+    (shared / "go").touch()
+    resumed = waza("run", "eval.yaml", "--backend=dask", "-w2", "--resume", cwd=root, env=variables)
+    assert resumed.code == 0, resumed.err
+    journal = next(root.glob(".waza/runs/*/journal.ndjson")).read_text()
+    assert journal.count('{"trial":') == 4
