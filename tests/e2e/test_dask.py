@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.e2e.test_shards import load, plain, project
+from tests.e2e.test_spending_limits import PRICES, USED, limit_of, task
+from tests.e2e.test_spending_limits import suite as limited
 from tests.support.program import command, environment, mock_suite, waza, write_tree
 
 pytest.importorskip("distributed")
@@ -226,3 +228,24 @@ def test_an_interrupt_frees_the_workers_and_the_run_can_be_resumed(tmp_path: Pat
     assert resumed.code == 0, resumed.err
     journal = next(root.glob(".waza/runs/*/journal.ndjson")).read_text()
     assert journal.count('{"trial":') == 4
+
+
+def test_limits_of_a_run_and_costs_hold_on_workers(tmp_path: Path):
+    root = tmp_path / "suite"
+    turns = f"turns: [{{output: one, {USED}}}, {{output: hello, {USED}}}, {{output: hello, {USED}}}]"
+    tasks = {"a": task(), "b": task(mock=turns, more=", follow_up_prompts: [q, r]"), "c": task()}
+    write_tree(root, {".waza.yaml": PRICES})
+    limited(root, "{max_total_tokens: 250}", tasks)
+    local = waza("run", "eval.yaml", "-o", "local.json", cwd=root)
+    there = waza("run", "eval.yaml", "--backend=dask", "-w1", "-o", "dask.json", cwd=root)
+    assert (
+        limit_of(there)
+        == limit_of(local)
+        == "the limit config.limits.max_total_tokens is met: 300 of 250 tokens used"
+    )
+    found = load(root / "dask.json")
+    assert plain(found) == plain(load(root / "local.json"))
+    assert found["tasks"][0]["runs"][0]["cost"]["amount"] == 0.28
+    limited(root, "{requests_per_minute: 5}", tasks)
+    ended = waza("run", "eval.yaml", "--backend=dask", "-w1", cwd=root)
+    assert (ended.code, "config.limits.requests_per_minute" in ended.err) == (2, True)
