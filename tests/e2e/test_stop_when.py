@@ -254,10 +254,11 @@ def test_results_of_different_rules_are_compared_with_a_warning(tmp_path: Path):
 def test_shards_stop_each_task_at_the_same_trial(tmp_path: Path):
     suite(tmp_path, "{min_trials: 3, max_trials: 10}", MIXED, "pass_rule: majority")
     whole = run(tmp_path)
+    before = set((tmp_path / ".waza/runs").iterdir())
     for number in (1, 2):
         shard = ("--shard", f"{number}/2", "-o", f"{number}.json")
         assert waza("run", "eval.yaml", *shard, cwd=tmp_path).code in (0, 1)
-    runs = sorted((tmp_path / ".waza/runs").iterdir())[-2:]
+    runs = sorted(set((tmp_path / ".waza/runs").iterdir()) - before)
     ended = waza("merge", *runs, "-o", "merged.json", cwd=tmp_path)
     assert ended.code in (0, 1), ended.err
     merged = strict_json((tmp_path / "merged.json").read_text(encoding="utf-8"))
@@ -281,3 +282,21 @@ def test_a_task_that_was_cut_off_lacks_a_trial_and_exports_no_more(tmp_path: Pat
     assert found["metadata"]["run_status"] == "stopped"
     rows = waza("export", "--format", "csv", cwd=tmp_path).out
     assert len(rows.strip().splitlines()) == 1 + 6
+
+
+def test_a_run_that_met_a_limit_goes_on_to_the_same_trials(tmp_path: Path):
+    used = "usage: {input_tokens: 80, output_tokens: 20}"
+    words = {"p": f"{{output: good, {used}}}", "f": f"{{output: bad, {used}}}"}
+    tasks = {
+        name: f"id: {name}\ninputs: {{prompt: p}}\nmock: {{executions: [{', '.join(map(words.__getitem__, trials))}]}}"
+        for name, trials in MIXED.items()
+    }
+    config = ["stop_when: {min_trials: 3, max_trials: 10}", "pass_rule: majority"]
+    mock_suite(tmp_path, tasks, SAYS, config)
+    whole = run(tmp_path)
+    mock_suite(tmp_path, tasks, SAYS, [*config, "limits: {max_total_tokens: 1200}"])
+    cut = run(tmp_path)
+    assert cut["metadata"]["run_status"] == "limit"
+    assert {task["test_id"]: task.get("missing_trials", 0) for task in cut["tasks"]}["flaky"] == 1
+    mock_suite(tmp_path, tasks, SAYS, config)
+    assert comparable(run(tmp_path, "--resume")) == comparable(whole)

@@ -41,7 +41,12 @@ _NEWEST = 5  # runs of a suite that estimates are made from
     metavar="POINTS",
     help="Say what it takes to show this difference.",
 )
-@click.option("--trials", type=COUNT, metavar="N", help="Trials a task, instead of config.trials_per_task.")
+@click.option(
+    "--trials",
+    type=COUNT,
+    metavar="N",
+    help="Exactly so many trials a task, instead of config.trials_per_task and stop_when.",
+)
 @click.option("--baseline", is_flag=True, help="Plan a run with and without skills.")
 @model_option("Model to run on, instead of config.model; repeat it for several.", several=True)
 @executor_option("Agent engine to run on, instead of config.executor.")

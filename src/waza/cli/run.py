@@ -52,7 +52,12 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @executor_option("Agent engine, instead of config.executor.")
 @model_option("Model; several are run one after another.", several=True)
 @judge_model_option
-@click.option("--trials", type=COUNT, metavar="N", help="Trials a task, instead of config.trials_per_task.")
+@click.option(
+    "--trials",
+    type=COUNT,
+    metavar="N",
+    help="Exactly so many trials a task, instead of config.trials_per_task and stop_when.",
+)
 @timeout_option(SECONDS)
 @click.option("-t", "--task", "tasks", multiple=True, metavar="GLOB", help="Only tasks of this name or id.")
 @click.option("--tags", multiple=True, metavar="GLOB", help="Only tasks with such a tag.")
