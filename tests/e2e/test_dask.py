@@ -138,49 +138,68 @@ def test_what_a_cluster_cannot_do_is_refused_by_name(tmp_path: Path):
         assert (ended.code, text in ended.err) == (2, True), ended.err
 
 
+def test_a_trial_whose_workers_die_again_and_again_is_an_error_and_the_others_count(tmp_path: Path):
+    root, shared = agent_suite(tmp_path / "suite", ("a", "kill")), tmp_path / "shared"
+    shared.mkdir()
+    agent = (root / "agent.py").read_text().replace('(shared / "killed").touch(exist_ok=False)', "pass")
+    (root / "agent.py").write_text(agent)
+    words = ("run", "eval.yaml", "--trials=1", "--backend=dask", "-w2")
+    ended = waza(*words, cwd=root, env={"SHARED": str(shared)})
+    assert ended.code == 1, ended.err
+    runs = {task["test_id"]: task["runs"][0] for task in ended.results()["tasks"]}
+    assert (runs["a"]["status"], runs["kill"]["status"]) == ("passed", "error")
+    assert runs["kill"]["error_msg"].startswith(
+        "4 workers died while they ran it, the last one at tls://127.0.0.1:"
+    )
+    (shared / "killed").touch()
+    (root / "agent.py").write_text(AGENT)
+    other = waza(*words, "--resume", cwd=root, env={"SHARED": str(shared)})
+    assert "change it back, or run without --resume" in other.err  # the agent is another one
+    (root / "agent.py").write_text(agent)
+    again = waza(*words, "--resume", cwd=root, env={"SHARED": str(shared)})
+    assert again.results()["tasks"][1]["runs"][0]["error_retries"] == 1
+    assert (shared / "executions").read_text().split().count("a") == 1
+
+
 @contextmanager
-def cluster(tmp_path: Path, *resources: str, path: str = "") -> Iterator[str]:
-    """A scheduler and a worker of their own, as on machines of a cluster; yields the address."""
-    file = tmp_path / "scheduler.json"
-    variables = environment({"PYTHONPATH": path} if path else None)
-    words = ("--scheduler-file", str(file), "--no-dashboard")
-    scheduler = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "distributed.cli.dask_scheduler",
-            *words,
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-        ],
+def worker(address: str, *options: str, path: str = "") -> Iterator[None]:
+    """A worker of a cluster, which has joined it."""
+    words = ("--no-nanny", "--nthreads=2", "--no-dashboard", *options)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, *words],
         stderr=subprocess.PIPE,
         text=True,
+        env=environment({"PYTHONPATH": path} if path else None),
     )
-    assert scheduler.stderr is not None
-    address = next(
-        found[1] for line in scheduler.stderr if (found := re.search(r"Scheduler at:\s+(tcp://\S+)", line))
-    )
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads=2", "--no-dashboard", *resources],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=variables,
-    )  # fmt: skip
-    assert worker.stderr is not None
-    next(line for line in worker.stderr if "Registered to" in line)
+    assert started.stderr is not None
+    next(line for line in started.stderr if "Registered to" in line)
     try:
-        yield address
+        yield
     finally:
-        for one in (worker, scheduler):
-            one.terminate()
-            one.communicate()
+        started.terminate()
+        started.communicate()
+
+
+@contextmanager
+def cluster() -> Iterator[str]:
+    """A scheduler without workers; yields its address."""
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard", "--host=127.0.0.1", "--port=0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert scheduler.stderr is not None
+    found = (re.search(r"Scheduler at:\s+(tcp://\S+)", line) for line in scheduler.stderr)
+    try:
+        yield next(one[1] for one in found if one)
+    finally:
+        scheduler.terminate()
+        scheduler.communicate()
 
 
 def test_a_cluster_is_reached_by_its_scheduler_and_keeps_running(tmp_path: Path):
     root = project(tmp_path / "whole", hooks=False, failing=())
-    with cluster(tmp_path, "--resources", "agents=1") as address:
+    with cluster() as address, worker(address, "--resources=agents=1"):
         words = ("--backend=dask", f"--scheduler={address}", "--resources=agents=1")
         ended = waza("run", "eval.yaml", *words, "-o", "dask.json", cwd=root)
         assert ended.code == 0, ended.err
@@ -194,13 +213,37 @@ def test_a_cluster_is_reached_by_its_scheduler_and_keeps_running(tmp_path: Path)
 def test_workers_with_another_waza_are_refused_before_anything_runs(tmp_path: Path):
     root = project(tmp_path / "whole", hooks=False)
     write_tree(tmp_path / "other", {"waza/__init__.py": "", "waza/version.py": "__version__ = '0.0.1'\n"})
-    with cluster(tmp_path, path=str(tmp_path / "other")) as address:
+    with cluster() as address, worker(address, path=str(tmp_path / "other")):
         ended = waza("run", "eval.yaml", "--backend=dask", f"--scheduler={address}", cwd=root)
     assert ended.code == 2
     assert re.search(
         r"workers need waza \S+: tcp://\S+ has 0\.0\.1; install the same version there", ended.err
     )
     assert not list(root.glob(".waza/runs/*"))
+
+
+def test_workers_that_join_a_run_later_take_its_trials_unless_they_have_another_waza(tmp_path: Path):
+    root = project(tmp_path / "whole", hooks=False, failing=(), trigger=False)
+    write_tree(
+        tmp_path / "other", {"sitecustomize.py": "import waza.version\nwaza.version.__version__ = '0.0.1'\n"}
+    )
+
+    def run_until_joined(address: str, path: str = "") -> tuple[int, str]:
+        words = command("run", "eval.yaml", "--backend=dask", f"--scheduler={address}", "-w3")
+        run = subprocess.Popen(
+            words, cwd=root, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        assert run.stderr is not None
+        next(line for line in run.stderr if line.startswith("Parallel:"))
+        with worker(address, path=path):
+            _, text = run.communicate(timeout=100)
+        return run.returncode, text
+
+    with cluster() as address:
+        code, text = run_until_joined(address, str(tmp_path / "other"))
+        assert code == 2, text
+        assert re.search(r"worker tcp://\S+: it has waza 0\.0\.1, and this is \d", text)
+        assert run_until_joined(address)[0] == 0
 
 
 def test_an_interrupt_frees_the_workers_and_the_run_can_be_resumed(tmp_path: Path):

@@ -287,3 +287,18 @@ def test_a_killed_shard_names_the_call_that_goes_on_with_it(tmp_path: Path):
     assert command.split()[3:] == ["--tags", "y", "--shard", "2/2", f"--resume={journal.parent.name}"]
     assert waza(*command.split()[1:], cwd=root).err.count("is finished") == 0
     assert load(journal.with_name("results.json"))["metadata"]["run_status"] == "complete"
+
+
+def test_an_evaluation_document_has_no_shards_and_no_choice_of_tasks(tmp_path: Path):
+    write_tree(
+        tmp_path, {"doc.json": '{"schemaVersion": "1.2.0", "items": [{"prompt": "p", "response": "r"}]}'}
+    )
+    for options, flag in (
+        (["--shard=1/2"], "--shard"),
+        (["--backend=dask"], "--backend"),
+        (["-k", "x"], "-k"),
+        (["--changed-since=main"], "--changed-since"),
+    ):
+        ended = waza("run", "doc.json", *options, cwd=tmp_path)
+        assert ended.code == 2
+        assert f"is an evaluation document, and has no use for: {flag};" in ended.err

@@ -35,6 +35,7 @@ _EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "azure": ("results in Azure Blob Storage", EXTRAS["azure-blob"][2]),
     "objects": ("results in S3, Google Cloud Storage and directories", EXTRAS["s3"][2]),
     "parquet": ("rows in Parquet", ("pyarrow",)),
+    "dask": ("runs on a cluster, with --backend dask", ("distributed", "cryptography")),
     "wasm": ("graders that are WASM modules", ("wasmtime",)),
 }
 

@@ -14,7 +14,7 @@ from waza.errors import UsageError
 if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
 
-_SPELLED = {"tasks": "--task", "as_json": "--json", "evidence_files": "--evidence-file"}
+_SPELLED = {"tasks": "--task", "as_json": "--json", "evidence_files": "--evidence-file", "expression": "-k"}
 _OF_SUITES = {
     name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
     for name in (
@@ -24,6 +24,7 @@ _OF_SUITES = {
         *("auto_file_issue", "print_issue", "show_prompt"),
         *("snapshot", "snapshot_env_allow", "evidence_files", "redact"),
         *("discover", "strict", "warnings_as_errors"),
+        *("expression", "changed_since", "watch", "shard", "durations", "backend", "scheduler", "resources"),
     )
 }
 """Options that mean nothing to evaluation documents."""
