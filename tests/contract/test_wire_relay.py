@@ -287,11 +287,15 @@ def test_the_list_of_models_is_passed_on_and_no_exchange():
     asyncio.run(check())
 
 
+async def limit_is_met() -> str:
+    return "the limit of 10 tokens is reached"
+
+
 @pytest.mark.parametrize("path", ["v1/chat/completions", "v1/messages", "v1/responses"])
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_refused_request_is_an_answer_that_ends_the_turn(path, streamed):
     async def check() -> None:
-        async with wired(whole({}), refuse=lambda: "the limit of 10 tokens is reached") as wire:
+        async with wired(whole({}), refuse=limit_is_met) as wire:
             status, body = await wire.post(path, {**CHAT, "stream": streamed})
             assert (status, b"[the limit of 10 tokens is reached]" in body) == (200, True)
             assert body.startswith(b"{") is not streamed

@@ -142,6 +142,8 @@ def test_the_agent_never_has_the_key(tmp_path: Path) -> None:
         ("You have skills:\n- tidy: Tidies up what\n  lies around.\n- other: No.", "full", None),
         ("<skill><name>tidy</name><description>Tidies up</description></skill>", "name", None),
         ("You have no skills, so be tidy.", "absent", None),
+        ("More skills (invoke by name): other, tidy\n</skills>", "name", None),
+        ("More skills (invoke by name): other, tidy-up", "absent", None),
         ("Base directory: /x\n\nPut things where they belong.\n", "full", True),
     ],
 )
@@ -172,6 +174,47 @@ def test_faults_are_injected(tmp_path: Path) -> None:
     assert trial["status"] == "error"
     assert "injected: status 429" in trial["error_msg"]
     assert len(server.requests) == 1
+
+
+# Goes round in circles until it is told to stop.
+CIRCLES = [Reply("I look.", calls=[Call("bash", {"command": "echo found-it"})], usage=Usage(100, 20))]
+
+
+@pytest.mark.parametrize(
+    ("limits", "used"),
+    [
+        ("trial: {max_total_tokens: 300}", "limits.trial.max_total_tokens is met: 360 of 300 tokens used"),
+        ("trial: {max_cost: 0.5}", "limits.trial.max_cost is met: 0.6 of 0.5 used"),
+        ("max_total_tokens: 240", "limits.max_total_tokens is met: 240 of 240 tokens used"),
+    ],
+)
+def test_limits_stop_an_agent_within_a_turn_and_before_its_next_request(
+    tmp_path: Path, limits: str, used: str
+) -> None:
+    prices = "prices: {models: {test-model: {input: 1000, output: 5000}}}\n"  # 0.2 a request
+    write_tree(tmp_path, {".waza.yaml": prices})
+    config = f"  model: test-model\n  limits: {{{limits}}}\n"
+    ended, trial, server = run(tmp_path, script=CIRCLES, config=config, code=1)
+    assert trial["status"] == "error"
+    assert used in trial["error_msg"]
+    assert used in trial["final_output"]  # which is what the agent was answered
+    assert len(server.requests) == (2 if "240" in used else 3)
+    metadata = ended.results()["metadata"]
+    of_run = "trial" not in limits
+    assert metadata["run_status"] == ("limit" if of_run else "complete")
+    assert (used in metadata.get("limit", "")) is of_run
+
+
+def test_the_tokens_of_requests_are_counted_once(tmp_path: Path) -> None:
+    config = "  limits: {max_total_tokens: 266}\n"
+    ended, trial, _ = run(tmp_path, config=config)
+    assert trial["session_digest"]["usage"]["input_tokens"] == 250
+    assert trial["session_digest"]["usage"]["output_tokens"] == 16
+    assert ended.results()["metadata"]["run_status"] == "complete"
+    config = "  limits: {max_total_tokens: 265}\n"
+    over, trial, _ = run(tmp_path / "over", config=config, code=1)
+    assert trial["status"] == "passed"
+    assert "266 of 265 tokens used" in over.results()["metadata"]["limit"]
 
 
 def test_without_a_wire_nothing_is_known_of_tools(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 
 from waza.engine.attempt_watch import AttemptWatch
+from waza.engine.limits import TrialMeter
 from waza.engine.wire import AttemptWire, RunWire
 from waza.model.agent import AttemptWorkspace
 from waza.model.loaded import Suite
@@ -22,7 +23,8 @@ class AttemptScope:
 
     Entering it raises ExecutorError where the workspace or a mock cannot be made. `wanted`: there is to be a workspace
     even without files. `watch` gets to know what agent and mocks do. `scripted`: a script is played, whose calls meet the mocks
-    without a relay. `run_wire` is the wire of the run; `wire` that of the attempt, inside of the block.
+    without a relay. `run_wire` is the wire of the run; `wire` that of the attempt, inside of the block, which is held to the
+    limits by `meter`.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class AttemptScope:
         task: Task,
         *,
         wanted: bool,
+        meter: TrialMeter,
         watch: AttemptWatch | None = None,
         scripted: bool = False,
         run_wire: RunWire | None = None,
@@ -39,7 +42,7 @@ class AttemptScope:
         self._tempdir, self._relay, self._task, self._wanted = tempdir, relay, task, wanted
         self._watch, self._scripted = watch, scripted
         self._mocks: AttemptMocks | None = None
-        self._run_wire = run_wire
+        self._run_wire, self._meter = run_wire, meter
         self.wire: AttemptWire | None = None
 
     async def __aenter__(self) -> tuple[AttemptWorkspace, AttemptMocks | None]:
@@ -49,7 +52,7 @@ class AttemptScope:
             environment = {**watch.environment, **place.environment}
             place = msgspec.structs.replace(place, environment=environment, report=watch.see)
         if self._run_wire is not None:
-            self.wire = self._run_wire.open(task)
+            self.wire = self._run_wire.open(task, self._meter)
             place = msgspec.structs.replace(place, wire=self.wire.address)
         asks = self._scripted and task.mock is not None and task.mock.asks_mocks
         open_mocks = self._relay.open if self._relay else open_scripted_mocks if asks else None

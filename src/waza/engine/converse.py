@@ -12,6 +12,7 @@ import msgspec
 from waza.engine.attempt_clock import AttemptClock
 from waza.engine.limits import TrialMeter
 from waza.engine.responder import ResponderSession
+from waza.engine.wire import AttemptWire
 from waza.errors import ExecutorError, is_outside
 from waza.model.agent import Limits, Session
 from waza.model.observation import (
@@ -149,14 +150,14 @@ class Conversation:
 class Driver(msgspec.Struct):
     """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or "".
 
-    `complete_turn` adds to a turn what the wire saw, if there is one.
+    `wire` adds to turns what it saw, if there is one.
     `explain_failure` makes the error of a turn of an exception. `clock` is that of the conversation; if it is
     measured, so is the duration of a turn that its executor leaves out. `meter` counts what turns use; `model` is that of the
     agent.
     """
 
     session: Session
-    complete_turn: Callable[[str, Turn], Turn] | None
+    wire: AttemptWire | None
     workspace_fault: Callable[[], str]
     explain_failure: Callable[[Exception], ExecutorError]
     clock: AttemptClock
@@ -195,7 +196,7 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
 
     ExecutorError: a limit of the trial or of the run leaves nothing for another turn.
     """
-    await driver.meter.admit()
+    await driver.meter.admit(on_wire=driver.wire is not None)
     driver.report_turn(number, prompt, None)
     limits = msgspec.structs.replace(driver.limits, turn=driver.meter.within(driver.limits.turn))
     limit = limits.turn + GRACE if limits.turn else None
@@ -213,8 +214,8 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
         )
     finally:
         driver.clock.end_turn()
-    if driver.complete_turn is not None:
-        turn = driver.complete_turn(prompt, turn)
+    if driver.wire is not None:
+        turn = driver.wire.complete(prompt, turn)
     turn = driver.meter.count_turn(turn, driver.model)
     if driver.clock.measured and not turn.duration_ms:
         took = round((time.monotonic() - started) * 1000)

@@ -1,7 +1,7 @@
 """The limits of a run and of its trials: what was used of them, and whether more work may start.
 
 Everything that asks a model goes through a `TrialMeter`: prompts to agents, questions to judges and responders, prompts of
-trigger tests. It is asked before each, and counts afterwards what was used. The `RunMeter` above it holds what all of the
+trigger tests; where there is a wire, each request of agents, too. It is asked before each, and counts afterwards what was used. The `RunMeter` above it holds what all of the
 run used, in all its parts.
 """
 
@@ -203,11 +203,16 @@ class TrialMeter:
         self._account = _Account(_TRIAL, run.keys.trial or TrialLimitKeys(), Spent(), 0, run.clock)
         self.cut = ""
         self.outside = False
+        self._requests = Spent()  # what requests on the wire used that are in no turn yet
+        self._waited = 0.0  # seconds for which requests on the wire waited in this turn
 
-    async def admit(self) -> None:
-        """Wait until a prompt or question may be sent. OutsideError, ExecutorError: a limit of the run, or of the trial, is met."""
+    async def admit(self, *, on_wire: bool = False) -> None:
+        """Wait until a prompt or question may be sent. OutsideError, ExecutorError: a limit of the run, or of the trial, is met.
+
+        What asks its model `on_wire` waits there, with each request.
+        """
         self._refuse()
-        if self.run.pace is not None:
+        if self.run.pace is not None and not on_wire:
             began = self.run.clock()
             try:
                 async with asyncio.timeout(self.run.account.seconds_left):
@@ -217,6 +222,27 @@ class TrialMeter:
             self._account.leave_out(self.run.clock() - began)
             self._refuse()
 
+    async def admit_request(self) -> str:
+        """Wait until a request on the wire may be passed on; return why it may not: a limit is met."""
+        try:
+            self._refuse()
+            if self.run.pace is not None:
+                began = self.run.clock()
+                try:
+                    await self.run.pace.wait()
+                finally:
+                    self._waited += self.run.clock() - began
+                self._refuse()
+        except ExecutorError as error:
+            return str(error)
+        return ""
+
+    def count_request(self, usage: Usage, model: str) -> None:
+        """Count what a request on the wire used, before the turn that it belongs to ends."""
+        used = spent(usage, model, self.run.prices)
+        self._requests = self._requests.plus(used)
+        self._add(usage, model, used)
+
     def within(self, seconds: float) -> float:
         """Return how long a turn may take that may take so many seconds (0: any number), and no limit be exceeded."""
         left = (self.run.account.seconds_left, self._account.seconds_left)
@@ -224,23 +250,36 @@ class TrialMeter:
         return min([*known, *([seconds] if seconds else [])], default=0)
 
     def count_turn(self, turn: Turn, model: str) -> Turn:
-        """Count what a turn used; return the turn, which says so if a limit cut it off."""
-        self.count(turn.usage, model, answered=not turn.error)
-        if turn.timed_out and self._is_late():
+        """Count what a turn used beyond its requests on the wire; return the turn, which says so if a limit cut it off."""
+        counted, self._requests = self._requests, Spent()
+        waited, self._waited = self._waited, 0.0
+        self.count(turn.usage, model, answered=not turn.error, counted=counted)
+        if self.cut or (turn.timed_out and self._is_late()):
             return msgspec.structs.replace(turn, error=self.cut, outside=self.outside)
+        if turn.timed_out and waited:
+            why = f"{turn.error}; its requests waited {waited:,.1f} s for {_RUN}.requests_per_minute"
+            return msgspec.structs.replace(turn, error=why, outside=True)
         return turn
 
-    def count(self, usage: Usage | None, model: str, *, answered: bool) -> None:
-        """Count what a session used. Where limits cannot be kept, since that is not known, no more work starts."""
+    def count(self, usage: Usage | None, model: str, *, answered: bool, counted: Spent | None = None) -> None:
+        """Count what a session used, but for what was `counted` of it before.
+
+        Where limits cannot be kept, since that is not known, no more work starts.
+        """
         run = self.run
         used = spent(usage, model, run.prices) if usage is not None else Spent()
-        accounts = (run.account, self._account)
+        self._add(usage, model, used.beyond(counted) if counted else used)
+        if answered and not run.scripted:
+            accounts = (run.account, self._account)
+            run.met = run.met or next(filter(None, (one.unknown(usage, used) for one in accounts)), "")
+
+    def _add(self, usage: Usage | None, model: str, used: Spent) -> None:
+        accounts = (self.run.account, self._account)
         for account in accounts:
             account.spent = account.spent.plus(used)
-        if answered and not run.scripted:
-            run.met = run.met or next(filter(None, (one.unknown(usage, used) for one in accounts)), "")
         if used.unpriced:
-            run.met = run.met or next(filter(None, (one.unpriced(usage, model) for one in accounts)), "")
+            unpriced = next(filter(None, (one.unpriced(usage, model) for one in accounts)), "")
+            self.run.met = self.run.met or unpriced
 
     def judge(self, judge: Judge, model: str) -> Judge:
         """Return a judge that asks nothing beyond the limits; `model` is that of questions that name none."""

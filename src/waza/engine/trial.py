@@ -276,6 +276,7 @@ async def _run_attempt(
             context.relay,
             task,
             wanted=needed,
+            meter=meter,
             watch=watch,
             scripted=scripted,
             run_wire=context.wire,
@@ -370,7 +371,7 @@ async def _run_in_workspace(
             async with _Closing(interview, "the session of the responder", context, conversation):
                 driver = Driver(
                     session=session,
-                    complete_turn=wire.complete if wire else None,
+                    wire=wire,
                     workspace_fault=grading_context.workspace_fault,
                     explain_failure=lambda error: explain_failure(context, task, error),
                     clock=clock,

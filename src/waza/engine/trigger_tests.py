@@ -13,6 +13,7 @@ from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.record import session_digest, storable
 from waza.engine.trial import RunContext, turn_limits, turn_reporter
+from waza.engine.wire import AttemptWire
 from waza.errors import ExecutorError
 from waza.kit.exception_report import describe_exception
 from waza.kit.stats import round_half_away
@@ -142,14 +143,26 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
     report_turn = turn_reporter(context, attempt, watch, "trigger") if watch else None
     turn = Turn()
     try:
-        async with AttemptScope(context.tempdir, context.relay, task, wanted=True, watch=watch) as (place, _):
+        scope = AttemptScope(
+            context.tempdir,
+            context.relay,
+            task,
+            wanted=True,
+            meter=meter,
+            watch=watch,
+            run_wire=context.wire,
+        )
+        async with scope as (place, _):
             session = await context.executor.open(attempt, place)
             try:
                 if report_turn:
                     report_turn(1, task.prompt, None)
-                await meter.admit()
+                await meter.admit(on_wire=scope.wire is not None)
                 limits = msgspec.structs.replace(limits, turn=meter.within(limits.turn))
-                turn = meter.count_turn(await session.send(task.prompt, limits), context.plan.model)
+                turn = await session.send(task.prompt, limits)
+                if scope.wire is not None:
+                    turn = _complete(scope.wire, skill, task.prompt, turn)
+                turn = meter.count_turn(turn, context.plan.model)
                 if (limit := meter.end()) and not turn.error:
                     turn = msgspec.structs.replace(turn, error=limit)
                 turn = msgspec.structs.replace(turn, events=turn_events(task.prompt, turn))
@@ -164,6 +177,14 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
     else:
         return turn
     return msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, reason))))
+
+
+def _complete(wire: AttemptWire, skill: str, prompt: str, turn: Turn) -> Turn:
+    """Return a turn with what the wire knows of it. Where the skill fired, the turn was ended, perhaps in the middle of an answer."""
+    complete = wire.complete(prompt, turn)
+    if _fired(skill, complete) and not turn.error:
+        return msgspec.structs.replace(complete, error="", outside=turn.outside)
+    return complete
 
 
 def _fired(skill: str, turn: Turn) -> bool:

@@ -14,7 +14,9 @@ from waza.model.task import Task
 from waza.model.wire import WireAddress, WireFault, wire_keys
 
 if TYPE_CHECKING:
+    from waza.engine.limits import TrialMeter
     from waza.wire.api import Family
+    from waza.wire.exchange import Exchange
     from waza.wire.observe import WireObserver
     from waza.wire.relay import Upstream, WireRelay, WireSession
 
@@ -64,13 +66,17 @@ class RunWire:
         self._relay, self._suite, self._faults = relay, suite, faults
         self._target = next((task.target for task in suite.tasks if task.target), None)
 
-    def open(self, task: Task) -> AttemptWire:
-        """Open the wire of an attempt."""
-        from waza.wire.observe import WantedSkill, WireObserver  # few runs have a wire
+    def open(self, task: Task, meter: TrialMeter) -> AttemptWire:
+        """Open the wire of an attempt. `meter` is asked before each request of its agent, and counts it."""
+        from waza.wire.observe import WantedSkill, WireObserver, exchange_usage  # few runs have a wire
+
+        def count(exchange: Exchange) -> None:
+            if usage := exchange_usage(exchange):
+                meter.count_request(usage, exchange.model)
 
         config, able = self._suite.file.config, self._suite.capabilities
         idle = able.idle_timeout if config.idle_timeout_seconds is None else config.idle_timeout_seconds
-        session = self._relay.open(faults=self._faults, idle=idle)
+        session = self._relay.open(faults=self._faults, idle=idle, refuse=meter.admit_request, ended=count)
         # The arm without skills has no target; there the skill must not be offered.
         target = task.target or self._target
         skill = (

@@ -75,6 +75,16 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             unpriced=self.unpriced,
         )
 
+    def beyond(self, counted: Spent) -> Spent:
+        """Return what of it was not counted before; where more was counted, nothing."""
+        rest = self.since(counted)
+        return Spent(
+            tokens=max(0, rest.tokens),
+            ai_credits=max(0, rest.ai_credits),
+            cost=max(0, rest.cost),
+            unpriced=rest.unpriced,
+        )
+
     def plus(self, other: Spent) -> Spent:
         """Return the sum of both."""
         return Spent(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,7 +28,6 @@ from waza.wire.reply import ReplyCall
 WIRE = "wire.exchange"
 """The type of the events that transcripts have for requests to models."""
 _SHOWN = 4000  # characters of a text in a transcript; the texts themselves are mostly instructions that never change
-_BEGINNING = 40  # characters of a description by which one that was cut is known
 _SKILL_TOOL = "skill"
 _TOO_MANY, _SERVER_ERROR = 429, 500
 
@@ -51,7 +51,8 @@ class WireObserver:
         self._exchanges, self._skill, self._alone = exchanges, skill, alone
         self._taken = 0
         self._main: set[str] = set()  # threads in which the prompts are
-        self._texts: list[str] = []  # what instructed the agent in these
+        self._first: tuple[str, ...] = ()  # what instructed the agent in the first request of these
+        self._later: list[str] = []  # and in those after it
         self.differences: list[str] = []
         self.models: list[str] = []
 
@@ -80,7 +81,13 @@ class WireObserver:
         wanted = prompt.strip()
         found = {one.thread for one in new if any(wanted in text for text in one.texts)}
         self._main |= found or ({new[0].thread} if new and not self._main else set())
-        self._texts += [text for one in new if one.thread in self._main for text in one.texts]
+        for one in new:
+            if one.thread not in self._main:
+                continue
+            if self._first:
+                self._later += one.texts
+            else:
+                self._first = one.texts
 
     def _unseen(self, turn: Turn) -> Turn:
         """Return a turn without any request."""
@@ -178,10 +185,10 @@ class WireObserver:
 
     def _offered(self, turn: Turn) -> SkillsOffered | None:
         """Return how the skill under test was offered, with what the agent knows of the others."""
-        if self._skill is None or not self._texts:
+        if self._skill is None or not self._first:
             return turn.skills_offered
         name, others = self._skill.name, turn.skills_offered or SkillsOffered(complete=False)
-        seen = find_offer(self._skill, self._texts)
+        seen = find_offer(self._skill, self._first, self._later)
         claimed = [one for one in others.skills if one.name == name]
         if others.complete and (seen is None) != (not claimed):
             words = "is not in its requests" if seen is None else "is in its requests"
@@ -213,27 +220,39 @@ class WireObserver:
         )
 
 
-def find_offer(skill: WantedSkill, texts: Iterable[str]) -> OfferedSkill | None:
-    """Return how a skill stands in what instructs an agent: with its description or its text, by its name, or not at all (None)."""
-    wanted = " ".join(skill.description.split())
-    body = " ".join(skill.body.split())
-    found: OfferedSkill | None = None
-    for raw in texts:
-        text = " ".join(html.unescape(raw).split())
-        if body and body in text:
-            return OfferedSkill(name=skill.name, form="full", loaded=True)
-        if not _names(text, skill.name):
-            continue
-        if wanted and wanted in text:
-            found = OfferedSkill(name=skill.name, form="full")
-        found = found or OfferedSkill(name=skill.name, form="name")
-    return found
+def find_offer(skill: WantedSkill, first: Iterable[str], later: Iterable[str]) -> OfferedSkill | None:
+    """Return how a skill stands in what instructs an agent: with its description or its text, by its name, or not at all (None).
+
+    Its text in the `first` request is an offer; in a `later` one it came since the agent asked for it.
+    """
+    wanted, body = _flat(skill.description), _flat(skill.body)
+    begins = [_flat(html.unescape(text)) for text in first]
+    goes_on = [_flat(html.unescape(text)) for text in later]
+    if body and any(body in text for text in begins):
+        return OfferedSkill(name=skill.name, form="full", loaded=True)
+    loaded = bool(body) and any(body in text for text in goes_on)
+    lists = [text for text in (*begins, *goes_on) if not (body and body in text) and _names(text, skill.name)]
+    if lists:
+        full = bool(wanted) and any(wanted in text for text in lists)
+        return OfferedSkill(name=skill.name, form="full" if full else "name", loaded=loaded)
+    return OfferedSkill(name=skill.name, form="full", loaded=True) if loaded else None
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _names(text: str, name: str) -> bool:
-    """Return whether a text lists a skill by its name: as an element, or as a line of a list. Lines are joined by blanks here."""
+    """Return whether a text lists a skill by its name: as an element, as a line of a list, or in a row of names.
+
+    Lines are joined by blanks here.
+    """
     marks = (f"<name>{name}</name>", f"- {name}:", f"- {name} ", f":{name}:")
-    return any(mark in f"{text} " for mark in marks)
+    if any(mark in f"{text} " for mark in marks):
+        return True
+    # As in "Additional skills available (invoke by name): one, two", where a list is too long.
+    row = rf"\bskills [^:<]{{0,60}}: (?:[^\s,<]+, )*{re.escape(name)}(?=[,\s<]|$)"
+    return re.search(row, text, re.IGNORECASE) is not None
 
 
 def describe_ending(exchange: Exchange) -> str:
@@ -242,6 +261,22 @@ def describe_ending(exchange: Exchange) -> str:
     why = exchange.note or (reply.error if reply else "")
     status = f"status {exchange.status}" if exchange.status >= 400 else ""  # HTTP errors begin at 400
     return ", ".join(filter(None, [status, why])) or f"the answer ended early ({exchange.ending})"
+
+
+def exchange_usage(exchange: Exchange) -> Usage | None:
+    """Return what a request cost; None: its answer does not say."""
+    if exchange.reply is None or exchange.reply.usage is None:
+        return None
+    used = _model_usage([exchange])
+    return Usage(
+        turns=0,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cache_read_tokens=used.cache_read_tokens,
+        cache_write_tokens=used.cache_write_tokens,
+        premium_requests=0,
+        model_metrics={exchange.reply.model or exchange.model: used},
+    )
 
 
 def _model_usage(exchanges: Sequence[Exchange]) -> ModelUsage:

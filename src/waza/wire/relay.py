@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,6 +54,10 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
         return f"Upstream({self.url})"
 
 
+async def _never() -> str:
+    return ""
+
+
 class WireSession:
     """The wire of one attempt. Made by `WireRelay.open`.
 
@@ -65,7 +69,7 @@ class WireSession:
         address: WireAddress,
         faults: Sequence[WireFault],
         idle: float,
-        refuse: Callable[[], str],
+        refuse: Callable[[], Awaitable[str]],
         ended: Callable[[Exchange], None],
         closed: Callable[[], None],
     ) -> None:
@@ -184,13 +188,13 @@ class WireRelay:
         *,
         faults: Sequence[WireFault] = (),
         idle: float = 0,
-        refuse: Callable[[], str] = lambda: "",
+        refuse: Callable[[], Awaitable[str]] = _never,
         ended: Callable[[Exchange], None] = lambda _: None,
     ) -> WireSession:
         """Open the wire of an attempt.
 
-        `idle` are seconds of silence after which an answer is cut; 0: none. `refuse` is asked before each request: a text ends
-        the turn of the agent with it. `ended` gets each exchange at its end.
+        `idle` are seconds of silence after which an answer is cut; 0: none. `refuse` is asked before each request, and may
+        let it wait: a text ends the turn of the agent with it. `ended` gets each exchange at its end.
         """
         name = secrets.token_hex(8)
         address = WireAddress(root=f"{self.url}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
@@ -280,7 +284,12 @@ class WireRelay:
                 )
             )
 
-        if reason := session.refuse():
+        try:
+            reason = await session.refuse()
+        except asyncio.CancelledError:
+            end("gone", 0)
+            raise
+        if reason:
             kind, content = api.write(f"[{reason}]", asked)
             end("refused", 200, note=reason)
             return web.Response(body=content, headers={"Content-Type": kind})

@@ -103,6 +103,35 @@ async def test_agents_and_judges_are_paced_together_and_waiting_is_no_time_of_th
 
 
 @in_loop
+async def test_requests_on_the_wire_are_paced_and_a_turn_that_ran_out_of_time_so_says_nothing_of_its_agent():
+    time = Time()
+    meter = RunMeter(LimitKeys(requests_per_minute=1), clock=time, sleep=time.sleep).trial()
+    await meter.admit(on_wire=True)
+    assert (await meter.admit_request(), await meter.admit_request(), time.now) == ("", "", 60)
+    turn = meter.count_turn(Turn(error="no answer within 30 s", timed_out=True), "m")
+    waited = "no answer within 30 s; its requests waited 60.0 s for config.limits.requests_per_minute"
+    assert (turn.error, turn.outside) == (waited, True)
+    turn = meter.count_turn(Turn(error="no answer within 30 s", timed_out=True), "m")
+    assert (turn.error, turn.outside) == ("no answer within 30 s", False)
+
+
+@in_loop
+async def test_requests_on_the_wire_count_at_once_and_once():
+    run = RunMeter(LimitKeys(max_total_tokens=100))
+    meter = run.trial()
+    meter.count_request(usage(60), "m")
+    assert (await meter.admit_request(), run.account.spent.tokens) == ("", 60)
+    meter.count_turn(Turn(usage=usage(70)), "m")  # the agent knows of one that the wire has not seen
+    assert run.account.spent.tokens == 70
+    meter.count_request(usage(50), "m")
+    assert await meter.admit_request() == (
+        "the limit config.limits.max_total_tokens is met: 120 of 100 tokens used"
+    )
+    turn = meter.count_turn(Turn(), "m")
+    assert (turn.outside, turn.error, run.account.spent.tokens) == (True, run.met, 120)
+
+
+@in_loop
 async def test_a_turn_without_a_count_of_tokens_ends_a_run_whose_tokens_are_limited():
     run = RunMeter(LimitKeys(max_total_tokens=100))
     meter = run.trial()
