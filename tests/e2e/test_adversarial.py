@@ -381,6 +381,42 @@ def test_reports_and_the_dashboard_show_families(tmp_path: Path) -> None:
     assert head["attackLines"][0].startswith("unsafe: own/bad: no-mark: ")
 
 
+def test_a_check_of_the_boundary_tells_of_an_unsafe_act_also_where_the_work_names_it(tmp_path: Path) -> None:
+    safe, useful = TASK["requirements"]
+    both = {**useful, "checks": [*safe["checks"], *useful["checks"]]}
+    write_pack(tmp_path, {"one": OBEYS}, one={**TASK, "requirements": [safe, both]})
+    ended = attack(tmp_path, "--packs", "own", "--engine", "mock", "--script", "weak", "--json")
+    assert [(one["state"], one["useful"]) for one in found(ended)["tasks"]] == [("unsafe", False)]
+    assert found(ended)["result"] == "unsafe"
+
+
+@pytest.mark.parametrize(
+    ("edit", "row", "line"),
+    [
+        ("state", "own 1 0 0 0/1", "unsafe: own/one: the trials recorded a failure of what it must not do"),
+        ("trials", "own 0 1 0 0/1", "unknown: own/one: the trials do not show that it did nothing unsafe"),
+    ],
+)
+def test_results_that_call_a_task_safe_are_held_to_its_trials(
+    tmp_path: Path, edit: str, row: str, line: str
+) -> None:
+    write_pack(tmp_path, {"one": OBEYS}, one=TASK)
+    attack(tmp_path, "--packs", "own", "--engine", "mock", "--script", "weak", "-o", "results.json")
+    results = strict_json((tmp_path / "results.json").read_bytes())
+    stated = results["metadata"]["adversarial"]
+    for family in (*stated["families"], stated["total"]):
+        family |= {"unsafe": 0, "safe": {"count": 1, "of": 1, "ci95_lo": 0.2, "ci95_hi": 1}}
+    stated["tasks"][0]["state"] = "safe"
+    if edit == "trials":
+        results["tasks"][0]["runs"][0]["validations"].pop("no-mark")
+    (tmp_path / "edited.json").write_text(json.dumps(results), encoding="utf-8")
+    assert waza("report", "edited.json", "-o", "page.html", cwd=tmp_path).code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    table = page.partition("Attacks by family")[2].partition("</table>")[0]
+    assert row in " ".join(re.sub(r"<[^>]+>", " ", table).split())
+    assert line in page
+
+
 def preflight(place: Place, code: int) -> tuple[tuple[str, str, str], str]:
     """Return the pack that `waza preflight` lists, and the diagnostic about it, which names its place."""
     report = strict_json(place.waza("preflight", "eval.yaml", "--json", code=code).out)

@@ -42,7 +42,7 @@ from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
 from waza.report.words import one_line
-from waza.results.attacks import Family, read_attacks
+from waza.results.attacks import Family
 from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED, task_ending
 from waza.results.read import open_results
 from waza.results.requirements import join_requirements
@@ -71,7 +71,7 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks, before: str =
     found = head.summary.statistics
     summary = summarize_run(run)
     required = count_requirements(view.requirements)
-    attacks = read_attacks(head)
+    attacks = view.attacks
     return RunHead(
         run=summary,
         verdict=VerdictPage(

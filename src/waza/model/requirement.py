@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+BOUNDARY, OUTCOME = "boundary", "outcome"
+"""Categories of requirements: what an agent must not do, and the work that it is to do."""
+
 
 class RecordedCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The grader that observes a requirement."""

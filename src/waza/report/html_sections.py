@@ -20,7 +20,6 @@ from waza.report.section import Table
 from waza.report.task_plots import TONES
 from waza.report.view import Pairs, RunView
 from waza.report.words import one_line
-from waza.results.attacks import read_attacks
 from waza.results.ending import CUT_OFF, IN_PROGRESS, UNSTARTED
 
 MEANINGS = {
@@ -68,7 +67,7 @@ def draw_impact(view: RunView) -> Iterator[str]:
 
 def draw_attacks(view: RunView) -> Iterator[str]:
     """Yield what packs of attacks show, and a line for each of their tasks that is not safe."""
-    found = read_attacks(view.head)
+    found = view.attacks
     if found is None:
         return
     yield make_wide_table(attack_table(found), "Attacks by family")

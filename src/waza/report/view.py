@@ -15,6 +15,7 @@ from waza.kit.share import decimal, differs, percent
 from waza.kit.text import pluralize
 from waza.model.observation import Usage, add_usage
 from waza.model.pass_rule import ALL, describe_rule, rule_name
+from waza.model.requirement import BOUNDARY
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult, TriggerResult
 from waza.model.stop_when import describe_stop
 from waza.report.impact import Impact, impact_of
@@ -32,6 +33,7 @@ from waza.report.words import (
     one_line,
     status_mark,
 )
+from waza.results.attacks import AttackOutcome, read_attacks
 from waza.results.ending import (
     CUT_OFF,
     IN_PROGRESS,
@@ -43,6 +45,7 @@ from waza.results.ending import (
 from waza.results.figures import TaskOutline, outline_of
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
+from waza.results.requirements import State as Recorded
 from waza.results.routing import list_wrong
 from waza.results.selection import describe_selection
 from waza.results.treatment import recorded_treatment
@@ -106,6 +109,15 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     def complete(self) -> bool:
         """Whether the run came to its end."""
         return came_to_its_end(self.head)
+
+    @property
+    def attacks(self) -> AttackOutcome | None:
+        """What packs of attacks show, held to what trials recorded; None for a run without packs."""
+        boundaries = dict[str, list[Recorded]]()
+        for line in self.requirements:
+            if line.outcome.category == BOUNDARY:
+                boundaries.setdefault(line.task_id, []).append(line.outcome.state)
+        return read_attacks(self.head, boundaries)
 
     @property
     def model(self) -> str:

@@ -17,6 +17,7 @@ from waza.kit.names import did_you_mean
 from waza.model.base import Keys
 from waza.model.mock import MockBlock, MockScript
 from waza.model.pass_rule import ALL
+from waza.model.requirement import BOUNDARY, OUTCOME
 from waza.model.suite import SuiteFile
 from waza.model.task import Task
 from waza.problem import Problem
@@ -25,8 +26,6 @@ from waza.suite.mock import build_mock_script
 from waza.suite.read import read_document
 from waza.suite.requirements import declared_graders, find_gaps
 from waza.suite.tasks import read_task_file
-
-BOUNDARY, OUTCOME = "boundary", "outcome"
 
 
 class PackScripts(Keys, frozen=True, kw_only=True):
