@@ -111,6 +111,8 @@ def test_what_workers_need_travels_and_nothing_of_it_stays(tmp_path: Path):
     mock_suite(root / "evals/one", {"t": task}, config=["skill_directories: [../../common]"])
     ended = waza("run", "evals/one", "--backend=dask", "-w1", cwd=root, env={"TMPDIR": str(tmp_path)})
     assert ended.code == 0, ended.out + ended.err
+    (run,) = ended.results()["tasks"][0]["runs"]
+    assert run["validations"]["check"]["details"]["args"] == [str(root / "evals/one/check.py")]
     assert not [path for path in tmp_path.rglob("waza-*") if not path.is_relative_to(root)]
 
 

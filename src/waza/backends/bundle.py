@@ -19,8 +19,9 @@ from typing import Any
 import msgspec
 
 from waza.errors import UsageError
+from waza.kit.git import find_work_tree
 from waza.kit.os_errors import describe_os_error
-from waza.model.loaded import Project, ProjectFile
+from waza.model.loaded import Project, ProjectFile, Suite
 from waza.suite.definition import expand_home
 from waza.suite.loading import LoadOptions
 from waza.suite.parts import list_settings, read_parts
@@ -43,25 +44,21 @@ class SuiteBundle(msgspec.Struct, frozen=True, kw_only=True):
         return path.relative_to(self.top).as_posix()
 
 
-def pack(suite: Path, request: LoadOptions, project: Project) -> SuiteBundle:
+def pack(suite: Suite, request: LoadOptions, project: Project) -> SuiteBundle:
     """Return all that a suite is made of: its directory, its tasks, fixtures, graders and skills, and settings.
 
-    Raises UsageError where it is too much, or a file cannot be read.
+    Programs of this machine, which lead out of the project, are left out: workers have their own. Raises UsageError where
+    it is too much, or a file cannot be read.
     """
-    parts = read_parts(suite, request)
-    roots = {
-        suite.parent,
-        *parts.roots,
-        *(path for path in list_settings(suite, project) if _is_sent(path, project)),
-    }
-    if request.context_dir:
-        roots.add(expand_home(request.context_dir).absolute())
-    if request.skill_dir:
-        roots.add(request.skill_dir.absolute())
+    parts = read_parts(suite.path, request)
+    settings = (path for path in list_settings(suite.path, project) if _is_sent(path, project))
+    given = [expand_home(request.context_dir).absolute()] if request.context_dir else []
+    given += [request.skill_dir.absolute()] if request.skill_dir else []
+    top = Path(os.path.commonpath([project.directory, *_reach(suite), *given]))
+    roots = [root for root in {suite.directory, *parts.roots, *settings, *given} if root.is_relative_to(top)]
     found = {path for root in roots for path in _files(root)}
     own = {path for path in found if path.name.startswith(".env") and path not in parts.roots}
     files = sorted(found - own)  # files of variables hold secrets, which are those of the workers
-    top = Path(os.path.commonpath([suite.parent, project.directory, *(path.parent for path in files)]))
     total = 0
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -75,7 +72,7 @@ def pack(suite: Path, request: LoadOptions, project: Project) -> SuiteBundle:
             total += len(data)
             if total > MOST_BYTES:
                 raise UsageError(
-                    f"{suite}: its files are more than {MOST_BYTES // 1024**2} MB, too many for workers; "
+                    f"{suite.path}: its files are more than {MOST_BYTES // 1024**2} MB, too many for workers; "
                     f"the one that was too much is {path}"
                 )
             entry = tarfile.TarInfo(path.relative_to(top).as_posix())
@@ -83,6 +80,15 @@ def pack(suite: Path, request: LoadOptions, project: Project) -> SuiteBundle:
             archive.addfile(entry, io.BytesIO(data))
     packed = gzip.compress(raw.getvalue(), compresslevel=6, mtime=0)
     return SuiteBundle(digest=hashlib.sha256(packed).hexdigest(), data=packed, top=top)
+
+
+def _reach(suite: Suite) -> Iterator[Path]:
+    """Yield the directories of a suite that its relative paths lead to, and the repository that it is in."""
+    targets = (suite.trigger_target, *suite.trigger_neighbours, *(task.target for task in suite.all_tasks))
+    yield from (suite.directory, suite.fixtures, *suite.skill_paths)
+    yield from (target.directory for target in targets if target)
+    if (repository := find_work_tree(suite.path)) is not None:
+        yield repository
 
 
 def _is_sent(path: Path, project: Project) -> bool:

@@ -97,13 +97,14 @@ class DaskBackend:
     async def open_run(self, run: RemoteRun, context: RunContext) -> DaskRunner:
         """Send the bundle of a suite to the workers. Raises UsageError where it cannot be made."""
         suite, request = run.job.suite, run.job.request or LoadOptions()
-        bundle = await asyncio.to_thread(pack, suite.path, request, run.project)
+        bundle = await asyncio.to_thread(pack, suite, request, run.project)
         order = RunOrder(
             id=context.run_id,
             version=__version__,
             topic=f"waza-{context.run_id}",
             bundle=bundle.data,
             digest=bundle.digest,
+            top=str(bundle.top),
             suite=bundle.place(suite.path),
             suite_digest=suite.digest,
             project=bundle.place(run.project.directory),

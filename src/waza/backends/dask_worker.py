@@ -34,6 +34,7 @@ from waza.kit.redact import RedactionPolicy
 from waza.model.cost import Spent
 from waza.model.event import RunEvent
 from waza.model.loaded import Project, ProjectFile, Suite
+from waza.model.result import TrialResult
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 from waza.model.verdict import SharedResources
@@ -48,13 +49,17 @@ _CLOSING = 8  # seconds for trials, agents and mocks to end
 
 
 class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as workers are told of it. Paths are names in the bundle; no value of the environment is in it."""
+    """A run as workers are told of it. Paths are names in the bundle; no value of the environment is in it.
+
+    `top` is the directory of the client that the bundle has the place of.
+    """
 
     id: str
     version: str
     topic: str
     bundle: bytes
     digest: str
+    top: str
     suite: str
     suite_digest: str
     project: str
@@ -198,7 +203,9 @@ class _WorkerRun:
                 max_attempts=order.max_attempts,
                 baseline_output=order.baseline_output,
             )
-            found = msgspec.structs.replace(found, trial=await run_trial(context, trial))
+            finished = await run_trial(context, trial)
+            result = _relocated(finished.result, ready.directory, self.order.top)
+            found = msgspec.structs.replace(found, trial=msgspec.structs.replace(finished, result=result))
         elif tests := suite.trigger_tests:
             try:
                 found = msgspec.structs.replace(found, triggers=await run_trigger_tests(context, tests))
@@ -238,6 +245,7 @@ class _WorkerRun:
 class _Ready(msgspec.Struct, frozen=True, kw_only=True):
     """A run whose suite is loaded and whose executor is started."""
 
+    directory: Path
     context: RunContext
     executor: StartedExecutor
     prices: Prices
@@ -259,6 +267,7 @@ class _Ready(msgspec.Struct, frozen=True, kw_only=True):
         tempdir = RunTempdir()
         tempdir.open()
         return cls(
+            directory=directory,
             context=RunContext(
                 plan=plan,
                 executor=executor.executor,
@@ -289,6 +298,15 @@ def _check_same(suite: Suite, order: RunOrder) -> None:
             "its suite is another one than here: an absolute path, a program of this machine, or an environment variable "
             "in the arguments of a grader may not be the same there"
         )
+
+
+def _relocated(result: TrialResult, directory: Path, top: str) -> TrialResult:
+    """Return a result that names files of the suite by their places on the client, since those here are gone soon."""
+    encoded, here = msgspec.json.encode(result), msgspec.json.encode(str(directory))[1:-1]
+    if here not in encoded:
+        return result
+    there = msgspec.json.encode(top.rstrip("/\\"))[1:-1]
+    return msgspec.json.decode(encoded.replace(here, there), type=TrialResult)
 
 
 def _redacted(event: RunEvent, context: RunContext) -> RunEvent:
