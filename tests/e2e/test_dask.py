@@ -153,25 +153,20 @@ def test_a_trial_whose_workers_die_again_and_again_is_an_error_and_the_others_co
     assert runs["kill"]["error_msg"].startswith(
         "4 workers died while they ran it, the last one at tls://127.0.0.1:"
     )
-    (shared / "killed").touch()
-    (root / "agent.py").write_text(AGENT)
-    other = waza(*words, "--resume", cwd=root, env={"SHARED": str(shared)})
-    assert "change it back, or run without --resume" in other.err  # the agent is another one
-    (root / "agent.py").write_text(agent)
     again = waza(*words, "--resume", cwd=root, env={"SHARED": str(shared)})
     assert again.results()["tasks"][1]["runs"][0]["error_retries"] == 1
     assert (shared / "executions").read_text().split().count("a") == 1
 
 
 @contextmanager
-def worker(address: str, *options: str, path: str = "") -> Iterator[None]:
-    """A worker of a cluster, which has joined it."""
+def worker(address: str, *options: str, path: str = "", **variables: str) -> Iterator[None]:
+    """A worker of a cluster, which has joined it, with environment variables of its own."""
     words = ("--no-nanny", "--nthreads=2", "--no-dashboard", *options)
     started = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_worker", address, *words],
         stderr=subprocess.PIPE,
         text=True,
-        env=environment({"PYTHONPATH": path} if path else None),
+        env=environment({**variables, **({"PYTHONPATH": path} if path else {})}),
     )
     assert started.stderr is not None
     next(line for line in started.stderr if "Registered to" in line)
@@ -185,18 +180,25 @@ def worker(address: str, *options: str, path: str = "") -> Iterator[None]:
 @contextmanager
 def cluster() -> Iterator[str]:
     """A scheduler without workers; yields its address."""
-    scheduler = subprocess.Popen(
+    with scheduler() as (address, _):
+        yield address
+
+
+@contextmanager
+def scheduler() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A scheduler, with its address."""
+    started = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard", "--host=127.0.0.1", "--port=0"],
         stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    assert scheduler.stderr is not None
-    found = (re.search(r"Scheduler at:\s+(tcp://\S+)", line) for line in scheduler.stderr)
+    assert started.stderr is not None
+    found = (re.search(r"Scheduler at:\s+(tcp://\S+)", line) for line in started.stderr)
     try:
-        yield next(one[1] for one in found if one)
+        yield next(one[1] for one in found if one), started
     finally:
-        scheduler.terminate()
-        scheduler.communicate()
+        started.terminate()
+        started.communicate()
 
 
 def test_a_cluster_is_reached_by_its_scheduler_and_keeps_running(tmp_path: Path):
@@ -248,13 +250,37 @@ def test_workers_that_join_a_run_later_take_its_trials_unless_they_have_another_
         assert run_until_joined(address)[0] == 0
 
 
-def test_an_interrupt_frees_the_workers_and_the_run_can_be_resumed(tmp_path: Path):
+def waiting_suite(tmp_path: Path) -> tuple[Path, Path]:
+    """A suite one of whose agents waits at a gate until there is a file `go`; and the directory of both."""
     root, shared = agent_suite(tmp_path / "suite", ("a", "wait")), tmp_path / "shared"
     shared.mkdir()
     os.mkfifo(shared / "gate")
     (root / "agent.py").write_text(
         AGENT.replace('if "kill"', 'if "wait" in prompt and not (shared / "go").exists():\n    (shared / "gate").read_text()\nif "kill"')
     )  # fmt: skip
+    return root, shared
+
+
+def test_a_scheduler_that_is_gone_ends_the_run_which_goes_on_without_it(tmp_path: Path):
+    root, shared = waiting_suite(tmp_path)
+    variables = {"SHARED": str(shared), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
+    with scheduler() as (address, process), worker(address, SHARED=str(shared)):
+        run = subprocess.Popen(
+            command("run", "eval.yaml", "--backend=dask", f"--scheduler={address}"),
+            cwd=root, env=environment(variables), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        with (shared / "gate").open("w"):
+            process.kill()
+            _, text = run.communicate(timeout=100)
+    assert run.returncode == 2, text
+    assert "Error: the cluster gave no answer: " in text
+    assert "Traceback" not in text
+    (shared / "go").touch()
+    assert waza("run", "eval.yaml", "--resume", cwd=root, env=variables).code == 0
+
+
+def test_an_interrupt_frees_the_workers_and_the_run_can_be_resumed(tmp_path: Path):
+    root, shared = waiting_suite(tmp_path)
     variables = {"SHARED": str(shared)}
     run = subprocess.Popen(
         command("run", "eval.yaml", "--backend=dask", "-w2"),

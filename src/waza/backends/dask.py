@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import pickle
 import secrets
@@ -46,6 +47,8 @@ class DaskBackend:
     async def start(self) -> None:
         """Connect, and check that all workers have this version of waza. Raises UsageError."""
         options = self._options
+        for name in ("distributed", "distributed.client"):  # what concerns the run, the run says
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             if options.scheduler:
                 self._client = await Client(
