@@ -244,6 +244,14 @@ def test_a_failure_becomes_a_task_that_fails_in_the_same_way(failed: Path):
     assert (second.code, (failed / "tasks" / "greet-regression-2.yaml").is_file()) == (0, True), second.err
 
 
+def test_what_is_left_out_of_the_results_is_reported(failed: Path, tmp_path: Path):
+    write_tree(tmp_path, {"out/other.json": "[1]"})
+    (tmp_path / "out" / "r.json").write_bytes((failed / "results.json").read_bytes())
+    ended = from_run(failed, str(tmp_path / "out"), "greet")
+    assert ended.code == 0, ended.err
+    assert "note: left out, since they are not results files: " in ended.err
+
+
 def test_a_checkpoint_that_failed_is_in_the_task(failed: Path):
     (run,) = (failed / ".waza" / "runs").iterdir()
     ended = from_run(failed, run.name, "point", "-o", "tasks/mine.yaml")

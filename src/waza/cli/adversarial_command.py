@@ -19,7 +19,7 @@ from waza.cli.check_options import check_resumption
 from waza.cli.command_run import CommandRun, Writer, with_metadata
 from waza.cli.listeners import Listeners
 from waza.cli.outputs import CommandResults, SkillOutcome, check_output, write_results
-from waza.cli.streams import output_width, print_json, print_line, print_notice
+from waza.cli.streams import output_width, print_json, print_line, print_notice, print_problems
 from waza.cli.utf8 import require_utf8
 from waza.engine.record import make_redactor
 from waza.engine.run import FinishedRun, RunOptions
@@ -133,8 +133,7 @@ class _AttackRun:
 
     async def go(self) -> int:
         suite, given = self.prepared.suite, self.given
-        for warning in suite.warnings:
-            print_notice(str(warning))
+        print_problems(suite.warnings)
         if given.artifacts_dir is not None:
             _keep_packs(given.artifacts_dir, self.prepared.packs)
         keep = given.keep_artifacts or given.artifacts_dir is not None

@@ -15,9 +15,10 @@ from waza.author.assure.labels import Labels, find_labelled_results, read_labels
 from waza.author.assure.plan_calibration import CalibrationPlan, make_plan
 from waza.cli.choose_suites import choose_suite
 from waza.cli.open_project import open_project
+from waza.cli.open_results import find_runs, load_run
 from waza.cli.questions import can_ask, confirm
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import output_width, print_json, print_line, print_notice
+from waza.cli.streams import output_width, print_json, print_line, print_notice, print_problems
 from waza.cli.utf8 import require_utf8
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.text import pluralize
@@ -25,7 +26,6 @@ from waza.model.loaded import Project, Suite
 from waza.model.result import SuiteResult
 from waza.problem import display_path
 from waza.results.read import load as load_results
-from waza.results.saved import find_results
 from waza.results.transcripts import read_transcript_records
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
@@ -76,13 +76,9 @@ def _load_results(given: CalibrateArguments, labels: Labels | None, project: Pro
     if given.results is None and given.labels and labels:
         path = find_labelled_results(given.labels, labels)
         recorded, warnings = load_results(path)
+        print_problems(warnings)
     else:
-        found = find_results(given.results, project.directory)
-        for note in found.notes:
-            print_notice(note)
-        recorded, warnings = found.only().load()
-    for warning in warnings:
-        print_notice(str(warning))
+        recorded = load_run(find_runs(given.results, project.directory).only())
     if labels and given.labels and labels.run != recorded.eval_id:
         raise UsageError(
             f"{display_path(given.labels)} has labels of {labels.run}, and the results are of {recorded.eval_id}; name those "
@@ -100,8 +96,7 @@ def _load_suite(given: CalibrateArguments, recorded: SuiteResult, project: Proje
         elsewhere=bool(read_transcript_records(recorded)),
     )
     suite = load(chosen.path, options)
-    for warning in suite.warnings:
-        print_notice(str(warning))
+    print_problems(suite.warnings)
     return suite
 
 

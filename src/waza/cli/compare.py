@@ -92,23 +92,15 @@ def _load(names: Sequence[str]) -> list[ResultSet]:
     """Return the results that each argument means; one argument alone is the set of results that it has."""
     from pathlib import Path
 
-    from waza.cli.streams import print_notice
+    from waza.cli.open_results import find_runs, load_run
     from waza.results.combine import ResultSet
-    from waza.results.saved import find_results
     from waza.suite.project import find_project
 
     project = find_project(Path.cwd()).directory
     sets: list[ResultSet] = []
     for name in names:
-        found = find_results(name, project)
-        results: list[SuiteResult] = []
-        for run in found.runs:
-            result, warnings = run.load()
-            results.append(result)
-            for warning in warnings:
-                print_notice(str(warning))
-        for note in found.notes:
-            print_notice(note)
+        found = find_runs(name, project)
+        results = [load_run(run) for run in found.runs]
         if len(names) == 1:
             return [ResultSet(run.name, [one]) for run, one in zip(found.runs, results, strict=True)]
         sets.append(ResultSet(name, results))

@@ -86,21 +86,16 @@ def command(
 
 def _open(sources: tuple[str, ...]) -> list[tuple[SavedRun, Outcome]]:
     """Return the runs that the arguments mean, of each suite on a model the newest one, with a baseline if any has it."""
+    from waza.cli.open_results import find_runs, open_run
     from waza.cli.streams import print_notice
-    from waza.results.saved import find_results
     from waza.suite.project import find_project
 
     project = find_project(Path.cwd()).directory
     chosen: dict[tuple[str, ...], tuple[SavedRun, Outcome]] = {}
     older = 0
     for source in sources or (None,):
-        runs = find_results(source, project)
-        for note in runs.notes:
-            print_notice(f"note: {note}")
-        for run in runs.runs:
-            outcome, warnings = run.open()
-            for warning in warnings:
-                print_notice(str(warning))
+        for run in find_runs(source, project).runs:
+            outcome = open_run(run)
             head = outcome.head
             key = (head.skill, head.eval_name, head.config.model_id)
             other = chosen.get(key)

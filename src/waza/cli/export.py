@@ -85,15 +85,13 @@ def command(results: tuple[str, ...], form: str, rows: str | None, output: Path 
 
 def _find(arguments: Sequence[str]) -> list[SavedRun]:
     """Return the runs that the arguments mean, those without results left out with a notice."""
+    from waza.cli.open_results import find_runs
     from waza.cli.streams import print_notice
     from waza.errors import UsageError
-    from waza.results.saved import find_results
     from waza.suite.project import find_project
 
     project = find_project(Path.cwd()).directory
-    found = [find_results(argument, project) for argument in arguments or (None,)]
-    for note in (note for one in found for note in one.notes):
-        print_notice(note)
+    found = [find_runs(argument, project) for argument in arguments or (None,)]
     runs = [run for one in found for run in one.runs]
     ready = [run for run in runs if run.results]
     lacking = [run for run in runs if not run.results]
@@ -116,13 +114,12 @@ class _Rows:
         self.count = 0
 
     def __iter__(self) -> Iterator[Row]:
+        from waza.cli.open_results import open_run
         from waza.cli.streams import print_notice
         from waza.results.rows import rows_of
 
         for run in self._runs:
-            outcome, warnings = run.open()
-            for warning in warnings:
-                print_notice(str(warning))
+            outcome = open_run(run)
             before = self.count
             for row in rows_of(outcome, self._kind):
                 self.count += 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from waza.cli.open_results import open_run
 from waza.cli.streams import print_json, print_notice
 from waza.errors import EXIT_OK, UsageError
 from waza.foreign.export.benchmark import make_benchmark
@@ -27,9 +28,7 @@ def export_benchmark(runs: Sequence[SavedRun], output: Path | None) -> int:
     """
     if len(runs) > 1:
         raise UsageError(f"a benchmark is of one run, and these are {len(runs)}; name one")
-    outcome, warnings = runs[0].open()
-    for warning in warnings:
-        print_notice(str(warning))
+    outcome = open_run(runs[0])
     benchmark = make_benchmark(outcome)
     if output is None:
         print_json(benchmark.document)

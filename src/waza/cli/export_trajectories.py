@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from waza.cli.open_results import open_run
 from waza.cli.outputs import file_name_part
 from waza.cli.streams import print_json, print_notice
 from waza.errors import EXIT_OK, UsageError
@@ -50,9 +51,7 @@ def export_trajectories(runs: Sequence[SavedRun], output: Path | None) -> int:
 def _trajectories(runs: Sequence[SavedRun]) -> Iterator[tuple[str, Trajectory]]:
     """Yield the trajectories of runs with the ids of these; results are read one task at a time."""
     for run in runs:
-        outcome, warnings = run.open()
-        for warning in warnings:
-            print_notice(str(warning))
+        outcome = open_run(run)
         for trajectory in make_trajectories(outcome):
             yield outcome.head.eval_id, trajectory
 

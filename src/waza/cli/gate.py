@@ -210,24 +210,22 @@ def _read(file: str) -> tuple[SuiteResult, Path]:
 
     Raises GateError for what cannot be used.
     """
-    from waza.cli.streams import print_notice
+    from waza.cli.open_results import find_runs, load_run
+    from waza.cli.streams import print_problems
     from waza.errors import WazaError
     from waza.results.read import load
-    from waza.results.saved import find_results
     from waza.suite.project import find_project
 
     path = Path(file)
     try:
         if path.exists() and not path.is_dir():
             result, warnings = load(path)
+            print_problems(warnings)
         else:
-            run = find_results(file, find_project(Path.cwd()).directory).only()
-            result, warnings = run.load()
-            path = run.results or path
+            run = find_runs(file, find_project(Path.cwd()).directory).only()
+            result, path = load_run(run), run.file()
     except WazaError as error:
         raise GateError(str(error)) from None
-    for warning in warnings:
-        print_notice(str(warning))
     return result, path
 
 

@@ -26,7 +26,7 @@ from waza.cli.outputs import (
     write_report,
 )
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import json_chunks, print_notice
+from waza.cli.streams import json_chunks, print_notice, print_problems
 from waza.cli.telemetry import TelemetryArguments, open_telemetry
 from waza.cli.utf8 import require_utf8
 from waza.engine.regrade import RegradeResult, make_grades, regrade
@@ -84,8 +84,7 @@ def grade_command(arguments: GradeArguments) -> int:
         elsewhere=elsewhere,
     )
     suite = load(chosen.path, options)
-    for warning in (*suite.warnings, *notes):
-        print_notice(str(warning))
+    print_problems((*suite.warnings, *notes))
     with open_telemetry(arguments) as tracing:
         if recorded is None:
             done = _grade_transcripts(arguments, suite, call.project, tracing)

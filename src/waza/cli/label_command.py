@@ -14,10 +14,10 @@ import msgspec
 
 from waza.author.assure.labels import CHOICES, Choice, Labelling, LabelQuestion, list_questions
 from waza.cli.open_project import open_project
+from waza.cli.open_results import find_runs, load_run
 from waza.cli.streams import ask, print_line, print_notice
 from waza.errors import EXIT_OK, UsageError
 from waza.problem import display_path
-from waza.results.saved import find_results
 
 _BEFORE_BROWSER = 0.5  # seconds
 _TOKEN = 18  # bytes
@@ -40,19 +40,12 @@ class LabelArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 def label(given: LabelArguments) -> int:
     """Ask until all is labelled, or the rater ends it; return the exit code."""
-    found = find_results(given.results, open_project().directory)
-    for note in found.notes:
-        print_notice(note)
-    saved = found.only()
-    result, warnings = saved.load()
-    for warning in warnings:
-        print_notice(str(warning))
-    if saved.results is None:
-        raise UsageError(f"{saved.name} has no results")
+    saved = find_runs(given.results, open_project().directory).only()
+    result = load_run(saved)
     labelling = Labelling(
         given.output,
         result,
-        saved.results,
+        saved.file(),
         list_questions(result, given.graders),
         given.rater or _user_name(),
         given.seed,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from waza.cli.streams import print_json, print_line, print_notice
+from waza.cli.streams import print_json, print_line, print_notice, print_problems
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import format_path
 from waza.kit.files import write_atomic
@@ -68,8 +68,7 @@ def upgrade_file(file: Path) -> int:
     found = [*upgraded.problems, *(() if upgraded.problems else validate(upgraded.document))]
     mistakes = [problem for problem in found if problem.severity == "error"]
     if mistakes:
-        for problem in mistakes:
-            print_notice(str(problem))
+        print_problems(mistakes)
         print_notice(f"{pluralize(len(mistakes), 'mistake')}; nothing was changed")
         return EXIT_ERROR
     if not upgraded.changes:

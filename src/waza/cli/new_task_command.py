@@ -13,6 +13,7 @@ from waza.author.scaffold.new_files import NewFiles
 from waza.author.scaffold.place import find_place
 from waza.author.scaffold.task_file import is_task_of
 from waza.cli.new_command import report_files, report_steps, shell, write_all
+from waza.cli.open_results import find_runs, load_run
 from waza.cli.questions import can_ask
 from waza.cli.schema_files import write_schemas
 from waza.cli.streams import print_notice
@@ -23,7 +24,6 @@ from waza.model.result import SuiteResult, TaskResult
 from waza.problem import display_path
 from waza.results.invocation_lines import RUNS
 from waza.results.journal_lines import has_header, read_header
-from waza.results.saved import find_results
 from waza.suite.definition import make_absolute
 from waza.suite.project import find_project
 
@@ -150,10 +150,8 @@ def _find_failed(arguments: FromRunArguments, project: Path) -> FailedTrial:
     """Return the failed trial that is meant. Raises UsageError if there is no such one, or several runs have the task."""
     found: list[tuple[str, SuiteResult, TaskResult]] = []
     known: set[str] = set()
-    for saved in find_results(arguments.results, project).runs:
-        head, warnings = saved.load()
-        for warning in warnings:
-            print_notice(str(warning))
+    for saved in find_runs(arguments.results, project).runs:
+        head = load_run(saved)
         known |= {task.test_id for task in head.tasks}
         found += [
             (head.eval_id, head, task)

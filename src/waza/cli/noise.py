@@ -70,21 +70,13 @@ def command(
 
 def _stored(sources: tuple[str, ...], model: str) -> Named:
     """Return the results that the arguments mean, on a model if one is named. UsageError: there is no such run."""
-    from waza.cli.streams import print_notice
+    from waza.cli.open_results import find_runs, load_run
     from waza.errors import UsageError
-    from waza.results.saved import find_results
     from waza.suite.project import find_project
 
     project, found = find_project(Path.cwd()).directory, Named()
     for source in sources or (None,):
-        runs = find_results(source, project)
-        for note in runs.notes:
-            print_notice(f"note: {note}")
-        for run in runs.runs:
-            result, warnings = run.load()
-            for warning in warnings:
-                print_notice(str(warning))
-            found.append((run.name, result))
+        found += [(run.name, load_run(run)) for run in find_runs(source, project).runs]
     chosen = [(name, result) for name, result in found if model in ("", result.config.model_id)]
     if not chosen:
         models = ", ".join(sorted({result.config.model_id or "the default model" for _, result in found}))

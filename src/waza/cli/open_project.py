@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from waza.cli.streams import print_notice
+from waza.cli.streams import print_problems
 from waza.model.loaded import Project
 from waza.suite.project import find_project
 
@@ -15,6 +15,5 @@ def open_project(start: Path | None = None) -> Project:
     Raises SuiteError for settings that cannot be used.
     """
     project = find_project(start or Path.cwd())
-    for warning in project.warnings:
-        print_notice(str(warning))
+    print_problems(project.warnings)
     return project

@@ -71,7 +71,7 @@ def command(
     from waza.author.plan_size import plan_size
     from waza.cli.choose_suites import choose_suites
     from waza.cli.open_project import open_project
-    from waza.cli.streams import make_output_draw, print_json, print_notice
+    from waza.cli.streams import make_output_draw, print_json, print_notice, print_problems
     from waza.errors import EXIT_OK
     from waza.suite.load import load
     from waza.suite.loading import LoadOptions
@@ -82,8 +82,7 @@ def command(
             executor=executor, models=models, trials=trials, baseline=baseline, skill_dir=one.skill_dir
         )
         suite = load(one.path, options)
-        for problem in suite.warnings:
-            print_notice(str(problem))
+        print_problems(suite.warnings)
         history = _history(sources, project, suite)
         for model in suite.models:
             of_model = [(name, result) for name, result in history if _is_of(result, model)]
@@ -104,16 +103,14 @@ def _is_of(result: SuiteResult, model: str) -> bool:
 
 def _history(sources: tuple[str, ...], project: Project, suite: Suite) -> list[tuple[str, SuiteResult]]:
     """Return the results that are named, else the newest of the suite; runs that cannot be read are said to be so."""
+    from waza.cli.open_results import find_runs, load_run
     from waza.cli.streams import print_notice
     from waza.errors import WazaError
-    from waza.results.saved import find_results, runs_of_suite
+    from waza.results.saved import runs_of_suite
 
     found: list[tuple[str, SuiteResult]] = []
     for source in sources:
-        runs = find_results(source, project.directory)
-        for note in runs.notes:
-            print_notice(f"note: {note}")
-        found += [(run.name, run.load()[0]) for run in runs.runs]
+        found += [(run.name, load_run(run)) for run in find_runs(source, project.directory).runs]
     if sources:
         return found
     for run in runs_of_suite(project.directory, Path(suite.path)):
@@ -122,7 +119,7 @@ def _history(sources: tuple[str, ...], project: Project, suite: Suite) -> list[t
         if run.unfinished:
             continue
         try:
-            found.append((run.name, run.load()[0]))
+            found.append((run.name, load_run(run)))
         except WazaError as error:
             print_notice(f"note: {run.name} is left out: {error}")
     return found

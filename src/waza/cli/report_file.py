@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from waza.cli.open_results import find_runs
 from waza.cli.outputs import CommandResults, check_target
-from waza.cli.streams import print_notice
+from waza.cli.streams import print_notice, print_problems
 from waza.dashboard.catalogue import kind_of
 from waza.dashboard.documents import read_overview
 from waza.dashboard.one_file import MEGABYTE, ReportedRun, embed, embed_document, make_app, read_run
@@ -21,7 +22,7 @@ from waza.problem import display_path
 from waza.report.html_page import PageApp, PageParts, element, escape_text, make_page
 from waza.report.html_report import HtmlReporter, make_parts
 from waza.results.invocation import InvocationResults, suite_name
-from waza.results.saved import FoundRuns, SavedRun, find_results
+from waza.results.saved import FoundRuns, SavedRun
 from waza.results.verdict import run_name
 from waza.results.write import encode
 from waza.suite.project import find_project
@@ -45,9 +46,7 @@ def write_saved_report(arguments: Sequence[str], output: Path, megabytes: float)
             raise UsageError(f"{documents[0]} is an evaluation document; write a report of its own for each")
         return _write_document_report(documents[0], output, megabytes)
     project = find_project(Path.cwd()).directory
-    found = [find_results(argument, project) for argument in arguments or (None,)]
-    for note in (note for one in found for note in one.notes):
-        print_notice(f"note: {note}")
+    found = [find_runs(argument, project) for argument in arguments or (None,)]
     saved = _distinct(found)
     check_target(output, [one.results for one in saved if one.results])
     runs = [_read(one) for one in saved]
@@ -144,8 +143,7 @@ def _read(saved: SavedRun) -> ReportedRun:
     if saved.unfinished:
         print_notice(f"note: {saved.unfinished}; the report has what has finished")
     run, warnings = read_run(saved)
-    for warning in warnings:
-        print_notice(str(warning))
+    print_problems(warnings)
     return run
 
 

@@ -16,7 +16,8 @@ from unicodedata import normalize
 import msgspec
 
 from waza.cli.open_project import open_project
-from waza.cli.streams import Output, make_output_draw, print_json, print_line, print_notice
+from waza.cli.open_results import find_runs
+from waza.cli.streams import Output, make_output_draw, print_json, print_line, print_notice, print_problems
 from waza.cli.upload import upload
 from waza.errors import EXIT_ERROR, EXIT_OK, UsageError, WazaError
 from waza.kit.files import write_atomic
@@ -29,7 +30,6 @@ from waza.report.section import Table
 from waza.report.table import table
 from waza.report.words import moment, one_line
 from waza.results.compare import compare, doubts
-from waza.results.saved import find_results
 from waza.stores.names import SUFFIX, name_part
 from waza.stores.queue import UploadQueue
 from waza.stores.stored_runs import StoredResult, StoredRuns, display_name, open_stored_runs, require_storage
@@ -169,8 +169,7 @@ def compare_runs(first: str, second: str, *, as_json: bool) -> int:
         for run in runs:
             result, warnings = await stored.load(run)
             results.append(result)
-            for warning in warnings:
-                print_notice(str(warning))
+            print_problems(warnings)
         named = [(run.run_id, result) for run, result in zip(runs, results, strict=True)]
         for doubt in doubts(named):
             print_notice(f"warning: {doubt}")
@@ -255,10 +254,8 @@ def _pieces(file: Path) -> Iterator[bytes]:
 
 def _results_of(name: str, project: Project) -> Iterator[Path]:
     """Yield the results files that an argument means. Raises UsageError for a run without results."""
-    for run in find_results(name, project.directory).runs:
-        if run.results is None:
-            raise UsageError(run.unfinished)
-        yield run.results
+    for run in find_runs(name, project.directory).runs:
+        yield run.file()
 
 
 def _progress(done: int, total: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from waza.cli.open_results import load_run, print_notes
 from waza.cli.streams import draw_paged, output_width, print_json, print_notice
 from waza.errors import EXIT_OK, UsageError
 from waza.kit.glob import matches
@@ -57,8 +58,7 @@ def show(arguments: ShowArguments) -> int:
     """Run the command; return its exit code."""
     project = find_project(Path.cwd()).directory
     found, task = _find(arguments, project)
-    for note in found.notes:
-        print_notice(f"note: {note}")
+    print_notes(found)
     loaded = [_load(one) for one in found.runs]
     if task is not None:
         loaded = _with_task(loaded, task)
@@ -99,9 +99,7 @@ def _load(saved: SavedRun) -> _Loaded:
         print_notice(f"note: {saved.unfinished}; this is what has finished")
         head = results_so_far(saved.directory, in_progress=in_progress)
     else:
-        head, warnings = saved.load()
-        for warning in warnings:
-            print_notice(str(warning))
+        head = load_run(saved)
     return _Loaded(saved=saved, head=head, trials=trials_of(saved.name, head))
 
 

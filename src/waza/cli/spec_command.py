@@ -12,7 +12,7 @@ from waza.cli.asking import AskArguments, choose_asker, print_questions, run_ask
 from waza.cli.choose_suites import choose_suite
 from waza.cli.find_targets import find_targets, repository_of
 from waza.cli.open_project import open_project
-from waza.cli.streams import print_commands, print_json, print_line, print_notice
+from waza.cli.streams import print_commands, print_json, print_line, print_notice, print_problems
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.scripted_replies import SCRIPT_PREFIX
 from waza.model.loaded import Project, Suite
@@ -53,8 +53,7 @@ def run_verify(given: VerifyArguments) -> int:
         raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
     executor = "" if given.executor.startswith(SCRIPT_PREFIX) else given.executor
     suite = load(path, LoadOptions(executor=executor, skill_dir=target.directory))
-    for warning in suite.warnings:
-        print_notice(str(warning))
+    print_problems(suite.warnings)
     asker = _make_asker(given, suite, project) if given.semantic else None
     work = verify(target.definition, suite, asker)
     report = run_asker(asker, work) if asker else asyncio.run(work)

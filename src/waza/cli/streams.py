@@ -17,6 +17,7 @@ import click
 from waza.cli.std_streams import silence
 from waza.errors import WazaError
 from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
+from waza.problem import Problem
 from waza.report.section import Draw, Part, plain_draw
 from waza.report.table import WIDTH
 from waza.report.terminal import has_colour, is_live
@@ -29,6 +30,12 @@ def print_notice(message: str) -> None:
         make_printer(sys.stderr)(message)
     except OSError:
         silence(sys.stderr)  # else what it still holds would change the exit code
+
+
+def print_problems(problems: Iterable[Problem]) -> None:
+    """Print what is the matter with people's files on standard error, each with its place."""
+    for problem in problems:
+        print_notice(str(problem))
 
 
 def ask(question: str) -> str:

@@ -74,13 +74,14 @@ class SavedRun(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises UsageError for a run that has none, with what to do; SuiteError for a file that is no results file.
         """
-        return load(self._file())
+        return load(self.file())
 
     def open(self) -> tuple[Outcome, list[Problem]]:
         """Return the results with their tasks read one at a time, and warnings about the file; raises as `load` does."""
-        return open_results(self._file())
+        return open_results(self.file())
 
-    def _file(self) -> Path:
+    def file(self) -> Path:
+        """Return the results file. Raises UsageError for a run that has none, with what to do."""
         if self.results is None:
             raise UsageError(
                 f"{self.unfinished}; to see the trials that have finished: {shlex.join(['waza', 'show', self.name])}"
