@@ -319,7 +319,7 @@ def _power(
     spread = Deviation(
         ASSUMED_SPREAD if task is None else math.sqrt(task), "assumed" if task is None else "measured"
     )
-    tasks, units = len(suite.tasks), _units(suite, model)
+    tasks, units = len(suite.tasks), count_units(suite, model)
     possible = can_show(units, ALPHA)
     return PlannedPower(
         tasks=tasks,
@@ -338,7 +338,7 @@ def _power(
     )
 
 
-def _units(suite: Suite, model: str) -> int:
+def count_units(suite: Suite, model: str) -> int:
     """Return how many groups of tasks change together; groups that do not split the tasks do not count."""
     groups = [", ".join(groups_of(suite, task, model)) for task in suite.tasks]
     named = {group for group in groups if group and group != "untagged"}
@@ -401,7 +401,7 @@ def _notes(suite: Suite, plan: Plan, history: Named, known: _Known, prompts: int
         yield f"a trial that fails has up to {config.max_attempts} attempts, so there may be more sessions"
     if config.stop_when:
         yield "trials end by what they show (stop_when); the difference is that of the fewest of them"
-    if suite.tasks and not can_show(_units(suite, plan.model), ALPHA):
+    if suite.tasks and not can_show(count_units(suite, plan.model), ALPHA):
         yield "so few tasks never show a difference, however large it is and however many trials they have"
 
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "report": ("waza.cli.report", "Write runs as one HTML file, to read and to mail."),
     "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "diagnose": ("waza.cli.diagnose", "Say what is the matter with skills, and what to do next."),
+    "ablate": ("waza.cli.ablate", "Say what each section of a skill gives, by leaving it out."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
     "merge": ("waza.cli.merge", "Make one run of its shards."),
     "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),

@@ -25,11 +25,12 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A heading: its level from 1 to 6, and its text."""
+    """A heading: its level from 1 to 6, and its text. `nested`: it is in a list or a quotation, so that no section starts there."""
 
     level: int
     text: str
     line: int
+    nested: bool = False
 
 
 class ListItem(msgspec.Struct, frozen=True):
@@ -73,7 +74,7 @@ def parse(text: str, first_line: int = 1) -> Markdown:
     return Markdown(
         links=tuple(_find_links(tokens, lines, first_line)),
         headings=tuple(
-            Heading(int(token.tag[1:]), inline.content.strip(), _line(token, first_line))
+            Heading(int(token.tag[1:]), inline.content.strip(), _line(token, first_line), token.level > 0)
             for token, inline in pairwise(tokens)
             if token.type == "heading_open"
         ),

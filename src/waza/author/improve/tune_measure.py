@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import msgspec
 
@@ -11,6 +10,7 @@ from waza.author.improve.description import replace_description
 from waza.author.improve.split import LabelledPrompt
 from waza.author.improve.tune import Measurement
 from waza.author.one_run import finished_run
+from waza.author.skill_copy import with_copy
 from waza.engine.cancellation import Cancellation
 from waza.engine.run import RunOptions
 from waza.errors import RunError
@@ -19,7 +19,7 @@ from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Project, Suite, TriggerPrompt, TriggerTests
 from waza.model.skill import Target
 from waza.report.words import one_line
-from waza.suite.discover import iter_targets, read_target
+from waza.suite.discover import read_target
 
 
 class TriggerMeasure:
@@ -61,25 +61,12 @@ class TriggerMeasure:
             tasks=(),
             trigger_tests=tests,
             trigger_target=target,
-            skill_paths=(*self._other_skills(), target.directory),
+            skill_paths=with_copy(self._suite.skill_paths, self._target.directory, target.directory),
         )
 
     def _repeat(self, prompts: Sequence[LabelledPrompt], *, should: bool) -> list[TriggerPrompt]:
         chosen = [TriggerPrompt(prompt=one.text) for one in prompts if one.should_trigger == should]
         return chosen * self._trials
-
-    def _other_skills(self) -> Iterator[Path]:
-        """Yield where the agent finds skills, without the one that is tuned."""
-        own = self._target.directory
-        for root in self._suite.skill_paths:
-            if own.is_relative_to(root):
-                yield from (
-                    one.directory
-                    for one in iter_targets([root])
-                    if one.kind == "skill" and one.directory != own
-                )
-            else:
-                yield root
 
     async def _run(self, suite: Suite, prompts: Sequence[LabelledPrompt]) -> Measurement:
         warnings: list[str] = []
