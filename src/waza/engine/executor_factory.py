@@ -53,7 +53,7 @@ async def start_executor(
     try:
         if not only_judges:
             wire = await open_wire(suite, _find_provider(suite, project), os.environ)
-        executor = make_executor(suite, model, project, relay)
+        executor = make_executor(suite, model, project, relay, wire)
         await executor.start()
     except BaseException as error:
         fault = ""
@@ -106,10 +106,12 @@ def _grader_secrets(suite: Suite) -> frozenset[str]:
     )
 
 
-def make_executor(suite: Suite, model: str, project: Project, relay: Relay | None = None) -> Executor:
+def make_executor(
+    suite: Suite, model: str, project: Project, relay: Relay | None = None, wire: RunWire | None = None
+) -> Executor:
     """Return the executor of a suite. Raises RunError when it is missing, or its model server is misconfigured.
 
-    `relay` answers mocked programs, whose directory goes to the front of the agent's PATH.
+    `relay` answers mocked programs, whose directory goes to the front of the agent's PATH. `wire` is that of the run.
     """
     config = suite.file.config
     setup = Setup(
@@ -117,6 +119,7 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         config=config,
         skill=suite.file.skill,
         provider=_find_provider(suite, project),
+        judge_wire=wire.judges if wire else None,
         hidden=frozenset(secret_variables(project.keys.provider)) | _grader_secrets(suite),
         shims=relay.bin if relay else None,
     )

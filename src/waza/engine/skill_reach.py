@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def skill_reach(able: Capabilities, task: Task, conversation: Conversation) -> d
     found = [one for one in offered if _is_tested(one, task)]
     others = {one.name for one in offered if not _is_tested(one, task)}
     return {
-        "skill_offered": _offer(seen, found, task.skill) if task.skill else None,
+        "skill_offered": form_of_offer(seen, found, task.skill) if task.skill else None,
         "skill_loaded": _is_loaded(able, task, conversation, found) if task.skill else None,
         "other_skills_offered": sorted(others) if seen and seen.complete else None,
     }
@@ -50,7 +51,8 @@ def _is_same_file(one: Path, other: Path) -> bool:
         return one == other
 
 
-def _offer(seen: SkillsOffered | None, found: list[OfferedSkill], skill: str) -> SkillOffer:
+def form_of_offer(seen: SkillsOffered | None, found: Sequence[OfferedSkill], skill: str) -> SkillOffer:
+    """Return how a skill was offered: it is `found` among those of which it was `seen`, or not."""
     if found:
         return "full" if any(one.form == "full" for one in found) else "name"
     known = seen is not None and (seen.complete or skill in seen.absent)

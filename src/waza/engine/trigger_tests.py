@@ -12,6 +12,7 @@ import msgspec
 from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.record import session_digest, storable
+from waza.engine.skill_reach import form_of_offer
 from waza.engine.trial import RunContext, turn_limits, turn_reporter
 from waza.engine.wire import AttemptWire
 from waza.errors import ExecutorError
@@ -48,7 +49,7 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
     task = _task(suite)
     gate = asyncio.Semaphore(context.plan.trigger_workers)
 
-    async def one(number: int, prompt: TriggerPrompt, *, should: bool) -> Turn | None:
+    async def one(number: int, prompt: TriggerPrompt, *, should: bool) -> _Asked | None:
         trial = Trial(task=msgspec.structs.replace(task, prompt=prompt.prompt), number=number)
         async with gate:
             if context.meter.refusal():
@@ -60,19 +61,27 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
             group.create_task(one(number, prompt, should=should))
             for number, (prompt, should) in enumerate(prompts, 1)
         ]
-    turns = [turn for session in running if (turn := session.result()) is not None]
+    asked = [found for session in running if (found := session.result()) is not None]
+    turns = [one.turn for one in asked]
     if len(turns) < len(prompts) or any(
         context.meter.met and context.meter.met in turn.error for turn in turns
     ):
         return None
     results = [
-        _judged(context, skill, prompt, turn, should=should)
-        for (prompt, should), turn in zip(prompts, turns, strict=True)
+        _judged(context, skill, prompt, found, should=should)
+        for (prompt, should), found in zip(prompts, asked, strict=True)
     ]
     usages = [turn.usage for turn in turns]
     known = [usage for usage in usages if usage is not None and usage.tokens]
     costs = tuple(context.meter.prices.cost(usage, context.plan.model) for usage in known)
     return msgspec.structs.replace(_triggers(suite, results, usages), costs=costs)
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """The turn that a prompt led to, and where the agent's report of it differs from the wire."""
+
+    turn: Turn
+    differences: list[str] = []
 
 
 def _triggers(
@@ -123,25 +132,25 @@ def _fixtures(root: Path) -> Iterator[str]:
 
 async def _run_prompt(
     context: RunContext, trial: Trial, skill: str, prompt: TriggerPrompt, *, should: bool
-) -> Turn:
+) -> _Asked:
     """Return the turn that a prompt led to. A tracer follows it; other listeners know tasks only."""
     if (tracer := context.tracer) is None:
         return await _ask(context, trial, skill, None)
     context = msgspec.structs.replace(context, emit=tracer.handle)
     watch = AttemptWatch(tracer.handle, tracer, trial, 1)
     watch.start_trigger(prompt, should=should)
-    turn = await _ask(context, trial, skill, watch)
-    watch.finish_trigger(turn, fired=_fired(skill, turn))
-    return turn
+    asked = await _ask(context, trial, skill, watch)
+    watch.finish_trigger(asked.turn, fired=_fired(skill, asked.turn))
+    return asked
 
 
-async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatch | None) -> Turn:
+async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatch | None) -> _Asked:
     """Return the turn that a prompt led to; one whose session breaks, also when it is closed, is an error."""
     task, meter = trial.task, context.meter.trial()
     attempt = Attempt(trial=trial.key, number=1, task=task)
     limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
     report_turn = turn_reporter(context, attempt, watch, "trigger") if watch else None
-    turn = Turn()
+    turn, differences = Turn(), list[str]()
     try:
         scope = AttemptScope(
             context.tempdir,
@@ -162,6 +171,7 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
                 turn = await session.send(task.prompt, limits)
                 if scope.wire is not None:
                     turn = _complete(scope.wire, skill, task.prompt, turn)
+                    differences = scope.wire.differences
                 turn = meter.count_turn(turn, context.plan.model)
                 if (limit := meter.end()) and not turn.error:
                     turn = msgspec.structs.replace(turn, error=limit)
@@ -175,8 +185,9 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a prompt
         reason = f"the executor broke: {describe_exception(error).text}"
     else:
-        return turn
-    return msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, reason))))
+        return _Asked(turn, differences)
+    why = "; ".join(filter(None, (turn.error, reason)))
+    return _Asked(msgspec.structs.replace(turn, error=why), differences)
 
 
 def _complete(wire: AttemptWire, skill: str, prompt: str, turn: Turn) -> Turn:
@@ -192,10 +203,12 @@ def _fired(skill: str, turn: Turn) -> bool:
 
 
 def _judged(
-    context: RunContext, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool
+    context: RunContext, skill: str, prompt: TriggerPrompt, asked: _Asked, *, should: bool
 ) -> TriggerResult:
     """Return the result of a session, in the form in which it may be stored."""
-    fired = _fired(skill, turn)
+    turn = asked.turn
+    fired, seen = _fired(skill, turn), turn.skills_offered
+    offers = [one for one in seen.skills if one.name == skill] if seen else []
     trial = TrialResult(
         run_number=1,
         attempts=1,
@@ -208,6 +221,8 @@ def _judged(
         final_output=turn.output,
         error_msg=turn.error,
         skill_invocations=list(turn.skills),
+        skill_offered=form_of_offer(seen, offers, skill) if seen else None,
+        wire_differences=asked.differences,
     )
     did = fired or (bool(turn.error) and not should)
     stored = storable(trial, context.redactor)
@@ -243,6 +258,8 @@ def _result(
         transcript=trial.transcript,
         tool_calls=trial.session_digest.tool_calls,
         session_id=trial.session_digest.session_id,
+        skill_offered=trial.skill_offered,
+        wire_differences=trial.wire_differences,
     )
 
 

@@ -65,6 +65,17 @@ class RunWire:
     def __init__(self, relay: WireRelay, suite: Suite, faults: tuple[WireFault, ...]) -> None:
         self._relay, self._suite, self._faults = relay, suite, faults
         self._target = next((task.target for task in suite.tasks if task.target), None)
+        self._judges = relay.open(idle=self._idle, keep=False)
+
+    @property
+    def judges(self) -> WireAddress:
+        """Where judges and responders find their models. Nothing of them is kept here: their sessions are recorded with graders."""
+        return self._judges.address
+
+    @property
+    def _idle(self) -> float:
+        config, able = self._suite.file.config, self._suite.capabilities
+        return able.idle_timeout if config.idle_timeout_seconds is None else config.idle_timeout_seconds
 
     def open(self, task: Task, meter: TrialMeter) -> AttemptWire:
         """Open the wire of an attempt. `meter` is asked before each request of its agent, and counts it."""
@@ -74,9 +85,9 @@ class RunWire:
             if usage := exchange_usage(exchange):
                 meter.count_request(usage, exchange.model)
 
-        config, able = self._suite.file.config, self._suite.capabilities
-        idle = able.idle_timeout if config.idle_timeout_seconds is None else config.idle_timeout_seconds
-        session = self._relay.open(faults=self._faults, idle=idle, refuse=meter.admit_request, ended=count)
+        session = self._relay.open(
+            faults=self._faults, idle=self._idle, refuse=meter.admit_request, ended=count
+        )
         # The arm without skills has no target; there the skill must not be offered.
         target = task.target or self._target
         skill = (
@@ -84,7 +95,7 @@ class RunWire:
             if target is not None and target.kind == "skill"
             else None
         )
-        observer = WireObserver(session.exchanges, skill, alone=able.seen_by_wire)
+        observer = WireObserver(session.exchanges, skill, alone=self._suite.capabilities.seen_by_wire)
         return AttemptWire(session, observer)
 
     async def aclose(self) -> None:

@@ -84,7 +84,7 @@ def agent_environment(
         # The npm binary refuses to start offline without these two; the session's own provider wins over them.
         variables |= {
             "COPILOT_OFFLINE": environ.get("COPILOT_OFFLINE", "true"),
-            "COPILOT_PROVIDER_BASE_URL": setup.provider.base_url,
+            "COPILOT_PROVIDER_BASE_URL": setup.provider.on_wire(setup.judge_wire).base_url,
             "COPILOT_MODEL": setup.model or "default",
         }
     variables |= dict(extra)

@@ -112,7 +112,8 @@ class CopilotInterview:
     ) -> CopilotSession:
         setup = self.judge.setup
         temporary = str(self.judge.clients.temporary(self.client))
-        options = common_options(question.model, question.effort, setup.provider, temporary)
+        provider = setup.provider.on_wire(setup.judge_wire) if setup.provider else None
+        options = common_options(question.model, question.effort, provider, temporary)
         options |= {
             "working_directory": str(self.workdir or temporary),
             "skip_custom_instructions": True,  # an agent could write them for its judge

@@ -14,12 +14,7 @@ from waza.model.task import Task
 def agent_options(setup: Setup, task: Task, place: AttemptWorkspace, temporary: str) -> dict[str, Any]:
     """Return the options of an agent's session, on create and on resume alike, but for policy and events."""
     message = system_text(setup.config, task, place)
-    provider = setup.provider
-    if provider is not None and place.wire is not None:
-        address = place.wire.root if provider.type == "anthropic" else place.wire.openai
-        provider = Provider(
-            base_url=address, type=provider.type, wire_api=provider.wire_api, api_key=place.wire.token
-        )
+    provider = setup.provider.on_wire(place.wire) if setup.provider else None
     options = common_options(setup.model, setup.config.reasoning_effort or "", provider, temporary)
     options |= {
         "working_directory": str(place.workdir or place.workspace),

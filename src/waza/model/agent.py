@@ -83,6 +83,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """The host and port, without credentials or path."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
+    def on_wire(self, wire: WireAddress | None) -> Provider:
+        """Return how sessions find this server: on the wire, with the key for that; without one as it is."""
+        if wire is None:
+            return self
+        address = wire.root if self.type == "anthropic" else wire.openai
+        return Provider(base_url=address, type=self.type, wire_api=self.wire_api, api_key=wire.token)
+
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What an executor is made for: one suite on one model."""
@@ -95,6 +102,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The target of the suite: the name of a skill or custom agent, or empty."""
     provider: Provider | None = None
     """The model server of the project, for executors with the capability `models`."""
+    judge_wire: WireAddress | None = None
+    """Where judges and responders find their models, in the place of `provider`, whose key then no session gets; None: there."""
     hidden: frozenset[str] = frozenset()
     """Environment variables that hold keys; no agent may see them."""
     shims: Path | None = None

@@ -495,6 +495,10 @@ class TriggerResult(ResultPart, frozen=True, kw_only=True):
     """Its tool calls."""
     session_id: str = ""
     """The id of its session."""
+    skill_offered: SkillOffer | None = None
+    """How the agent was offered the tested skill, as in trials; left out where nobody saw it."""
+    wire_differences: list[str] = []
+    """Where what the agent reported differs from its requests to models, as in trials."""
 
 
 class TriggerMatrixRow(ResultPart, frozen=True, kw_only=True):

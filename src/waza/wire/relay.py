@@ -72,12 +72,14 @@ class WireSession:
         refuse: Callable[[], Awaitable[str]],
         ended: Callable[[Exchange], None],
         closed: Callable[[], None],
+        *,
+        keep: bool,
     ) -> None:
         self.address = address
         self.exchanges: list[Exchange] = []
         self.strays: list[str] = []
         self.idle, self.refuse = idle, refuse
-        self._faults, self._ended, self._closed = faults, ended, closed
+        self._faults, self._ended, self._closed, self._keep = faults, ended, closed, keep
         self._threads: dict[str, _Thread] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._count = 0
@@ -87,7 +89,7 @@ class WireSession:
         self._count += 1
         texts = api.texts(request)
         key = hashlib.sha256("\0".join(texts[:2]).encode("utf-8", "replace")).hexdigest()[:12]
-        thread = self._threads.setdefault(key, _Thread())
+        thread = self._threads.setdefault(key, _Thread()) if self._keep else _Thread()
         return Exchange(
             number=self._count,
             api=api.name,
@@ -105,7 +107,8 @@ class WireSession:
 
     def end(self, exchange: Exchange) -> None:
         """Keep an exchange that has ended."""
-        self.exchanges.append(exchange)
+        if self._keep:
+            self.exchanges.append(exchange)
         self._ended(exchange)
 
     @contextlib.contextmanager
@@ -190,11 +193,13 @@ class WireRelay:
         idle: float = 0,
         refuse: Callable[[], Awaitable[str]] = _never,
         ended: Callable[[Exchange], None] = lambda _: None,
+        keep: bool = True,
     ) -> WireSession:
         """Open the wire of an attempt.
 
         `idle` are seconds of silence after which an answer is cut; 0: none. `refuse` is asked before each request, and may
-        let it wait: a text ends the turn of the agent with it. `ended` gets each exchange at its end.
+        let it wait: a text ends the turn of the agent with it. `ended` gets each exchange at its end, and the session has it then,
+        unless `keep` is false.
         """
         name = secrets.token_hex(8)
         address = WireAddress(root=f"{self.url}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
@@ -202,7 +207,7 @@ class WireRelay:
         def close() -> None:
             self._sessions.pop(name, None)
 
-        session = WireSession(address, faults, idle, refuse, ended, close)
+        session = WireSession(address, faults, idle, refuse, ended, close, keep=keep)
         self._sessions[name] = session
         return session
 
