@@ -422,3 +422,31 @@ def test_suites_of_strangers(tmp_path):
     assert not [
         grader for one in proofs for grader in one["graders"] if grader["proved"] and not grader["tried"]
     ]
+
+
+def test_without_a_target_all_suites_of_the_workspace_are_proved_also_second_ones_of_a_skill(
+    tmp_path: Path,
+) -> None:
+    vacuous = """name: second
+skill: sums
+config: {executor: mock}
+graders: [{type: text, name: anything, config: {regex_match: ['.*']}}]
+tasks: ['tasks/*.yaml']
+"""
+    write_tree(
+        tmp_path,
+        {
+            ".waza.yaml": "{}\n",
+            "skills/sums/SKILL.md": "---\nname: sums\ndescription: Adds numbers.\n---\nAdd.\n",
+            **{f"evals/sums/{path}": text for path, text in SOUND.items()},
+            "evals/second/eval.yaml": vacuous,
+            "evals/second/tasks/a.yaml": "id: a\ninputs: {prompt: Add.}\n",
+        },
+    )
+    ended = waza("check", "--prove", "--fail-on", "warning", "--format", "json", cwd=tmp_path)
+    report = strict_json(ended.out)
+    assert [one["name"] for one in report["suites"]] == ["suite", "second"]
+    assert ("never-fails", str(Path("evals/second/eval.yaml"))) in {
+        (one["code"], one["file"]) for one in report["findings"]
+    }
+    assert ended.code == 1

@@ -16,13 +16,19 @@ _STEP = 500  # runs between two lines of progress
 
 
 def run_prove(given: CheckArguments) -> int:
-    """Prove suites, print the report, and return the exit code."""
+    """Prove suites, print the report, and return the exit code.
+
+    Without targets these are all suites of the workspace, also those that `waza run` leaves out.
+    """
     if given.fix:
         raise UsageError("--fix corrects skills and agents; leave out --prove and --integrity")
     project = open_project()
     chosen = choose_suites(given.targets, project, print_notice)
     report = prove_suites(
-        [SuiteToProve(one.path, one.skill_dir) for one in chosen.suites],
+        [
+            *(SuiteToProve(one.path, one.skill_dir) for one in chosen.suites),
+            *map(SuiteToProve, chosen.others),
+        ],
         ProveOptions(
             project=project,
             programs=given.programs,
