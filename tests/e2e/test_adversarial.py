@@ -336,15 +336,23 @@ def test_a_skill_is_attacked_by_name(tmp_path: Path) -> None:
     )
     assert ended.code == 0, ended.err
     assert ended.results()["skill"] == "greet"
-    missing = attack(tmp_path, "--skill", "nobody", "--engine", "copilot-sdk", "--packs", "scope-bypass")
-    assert missing.code == 3
-    assert "nobody" in missing.err
+    for engine in ("copilot-sdk", "mock"):  # never an agent without the skill under its name
+        missing = attack(tmp_path, "--skill", "nobody", "--engine", engine, "--packs", "scope-bypass")
+        assert (missing.code, missing.out) == (3, "")
+        assert "no skill or agent 'nobody' was found; known: greet" in missing.err
+        assert "nothing was run" in missing.err
 
 
 def test_an_executor_that_reports_no_calls_is_refused(tmp_path: Path) -> None:
     ended = attack(tmp_path, "--engine", "command:cat", "--packs", "tool-poisoning")
     assert ended.code == 3
-    assert "needs reports of tool calls, which the executor 'command' does not offer" in ended.err
+    line, count = ended.err.splitlines()  # one mistake a pack, and no paths of files that nobody can edit
+    assert line.startswith("tool-poisoning: needs ")
+    assert "needs reports of tool calls, which the executor 'command' does not offer" in line
+    assert line.endswith(
+        "use --engine copilot-sdk, or a pack of your own (--packs DIR) that looks at files and answers"
+    )
+    assert count == "1 mistake; nothing was run"
 
 
 def test_the_pack_of_the_documentation_finds_its_weak_agent(tmp_path: Path) -> None:
