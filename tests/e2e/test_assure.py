@@ -96,6 +96,8 @@ def test_graders_and_tasks_without_cases_are_listed(tmp_path: Path) -> None:
     assert {one["id"]: one["lacks"] for one in report["tasks"]} == {"sum": "", "none": "no case"}
     found = {(one["file"], one["line"]) for one in report["findings"] if one["code"] == "not-assured"}
     assert found == {("eval.yaml", 5), ("tasks/none.yaml", 1), ("tasks/sum.yaml", 4), ("tasks/sum.yaml", 5)}
+    remedies = {one["remedy"] for one in report["findings"] if "'says_sum'" in one["message"]}
+    assert remedies == {"add a case that must fail"}, "what is missing, and not what is there"
 
 
 BROKEN = {

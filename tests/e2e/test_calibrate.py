@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -302,6 +303,7 @@ def test_nobody_is_asked_without_consent(tmp_path: Path) -> None:
     found = report(tmp_path, labels=False)  # of all answers, only whether judges agree with themselves
     assert {name: len(one["answers"]) for name, one in found["judges"].items()} == {"tone": 3, "form": 3}
     assert all(one["agreement"] is None and one["pass_rate"] is None for one in found["judges"].values())
+    assert [one.split(",")[0] for one in found["warnings"]] == ["the judge is scripted"]
     assert not list((tmp_path / ".waza/runs").glob("*/journal.ndjson"))[1:]  # only that of the run
 
 
@@ -395,3 +397,16 @@ def test_families_of_models() -> None:
     for family, models in same.items():
         assert {find_family(one) for one in models} == {family}
     assert find_family("house-model-2") == "house-model-2"
+
+
+def test_where_no_judge_can_be_asked_the_message_says_why(tmp_path: Path) -> None:
+    run(tmp_path, {"t": play({"tone": ["pass"]})}, prompt_grader("tone"))
+    judged = mock_suite(tmp_path / "other", {"u": play({"tone": ["pass"]})}, prompt_grader("tone"))
+    plain = mock_suite(tmp_path / "plain", {"t": play({"tone": ["pass"]})}, "")
+    for suite, why in (
+        (plain, "no grader of plain/eval.yaml asks a judge; name a suite that has one"),
+        (judged, "the results have no answer that a judge of other/eval.yaml could be asked about; name the results"),
+    ):  # fmt: skip
+        ended = waza("assure", "calibrate", suite, "--results", "results.json", "--yes", cwd=tmp_path)
+        assert (ended.code, ended.out) == (2, "")
+        assert f"there is nothing to ask a judge about: {why}" in ended.err.replace(os.sep, "/")

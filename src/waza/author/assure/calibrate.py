@@ -48,7 +48,7 @@ def calibrate(
         times=times,
         judges=judges,
         left_out=plan.left_out,
-        warnings=list(warnings),
+        warnings=[*_warn_of_script(suite), *warnings],
     )
 
 
@@ -221,6 +221,11 @@ def _own_models(suite: Suite, grader: str) -> set[str]:
 def _judge_model(suite: Suite, recorded: SuiteResult, grader: str) -> str:
     own = sorted(_own_models(suite, grader))
     return ", ".join(own) or suite.file.config.judge_model or recorded.config.model_id
+
+
+def _warn_of_script(suite: Suite) -> Iterator[str]:
+    if suite.capabilities.scripted:
+        yield "the judge is scripted, and says what its script says: the figures are those of the script, and of no model"
 
 
 def _warn_of_family(recorded: SuiteResult, judge: str) -> Iterator[str]:

@@ -15,7 +15,12 @@ from waza.model.references import Expectation
 from waza.model.task import Task
 from waza.suite.loading import Loading
 
-_REMEDY = "add a case that must pass and one that must fail"
+_REMEDIES = {
+    "no case": "add a case that must pass and one that must fail",
+    "no failing case": "add a case that must fail",
+    "no passing case": "add a case that must pass",
+    "not all of its cases hold": "correct the grader or the cases that do not hold",
+}
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -113,12 +118,12 @@ def find(
         if lacks := grader.cases.lacks:
             message = f"the grader {grader.name!r} is not assured: {lacks}"
             where = (place.file, place.line, place.column)
-            uncovered.add("not-assured", "note", message, _REMEDY, where)
+            uncovered.add("not-assured", "note", message, _REMEDIES[lacks], where)
     sources = {task.id: source for source in loading.sources for task in source.tasks}
     for task, counted in zip(tasks, coverage.tasks, strict=True):
         if lacks := counted.cases.lacks:
             place = place_of_source(loading, sources.get(task.id))
             where = (place.file, place.line, place.column)
             message = f"not assured ({lacks}): {{tasks}}"
-            uncovered.add("not-assured", "note", message, _REMEDY, where, task.name)
+            uncovered.add("not-assured", "note", message, _REMEDIES[lacks], where, task.name)
     yield from uncovered.all()

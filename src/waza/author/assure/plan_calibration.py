@@ -17,6 +17,7 @@ from waza.kit.text import list_first
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult, TrialResult
 from waza.model.verdict import BuiltGrader
+from waza.problem import display_path
 
 _LISTED = 5  # names in a message
 
@@ -66,8 +67,9 @@ def make_plan(
             if not is_pairwise(built)
         }
     if not asked:
-        why = "; ".join(dict.fromkeys(f"{one.grader}: {one.why}" for one in left_out))
-        raise UsageError(f"there is nothing to ask a judge about{f' ({why})' if why else ''}")
+        raise UsageError(
+            f"there is nothing to ask a judge about: {_why_nothing(suite, judges, labels, left_out)}"
+        )
     counter = choose_counter()
     questions = [2 if one in compared else 1 for one in asked]
     return CalibrationPlan(
@@ -98,6 +100,20 @@ def _choose_judges(suite: Suite, graders: Sequence[str]) -> Judges:
     return {
         task: {name: built for name, built in own.items() if name in graders} for task, own in judges.items()
     }
+
+
+def _why_nothing(suite: Suite, judges: Judges, labels: Labels | None, left_out: Sequence[UnusedLabel]) -> str:
+    """Return why no answer can be judged, and what to do."""
+    if not any(judges.values()):
+        return f"no grader of {display_path(suite.path)} asks a judge; name a suite that has one"
+    if left_out:
+        return "; ".join(dict.fromkeys(f"{one.grader}: {one.why}" for one in left_out))
+    if labels is not None:
+        return "no label is about a grader that is asked; make labels with `waza label`"
+    return (
+        f"the results have no answer that a judge of {display_path(suite.path)} could be asked about; name the results "
+        "of this suite with --results"
+    )
 
 
 def _has_baseline(key: AnswerKey, trials: Mapping[AnswerKey, TrialResult]) -> bool:
