@@ -353,3 +353,17 @@ def test_the_options_are_those_of_the_rules() -> None:
     limits = Thresholds()
     assert given["margin"].default == limits.margin
     assert given["max_tokens_per_point"].default == limits.max_tokens_per_point
+
+
+def test_figures_of_a_script_are_called_so(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"skills/greeter/SKILL.md": GREETER})
+    script = "mock: {output: right, skills: [greeter], skills_offered: [greeter], without_skills: {output: no, skills: [], skills_offered: []}}"
+    tasks = {f"t{i}": f"inputs: {{prompt: Greet.}}\n{script}\n" for i in range(6)}
+    suite = mock_suite(tmp_path, tasks, head=HEAD, config=CONFIG)
+    assert waza("run", suite, "--baseline", cwd=tmp_path).code == 0
+    found = diagnose(tmp_path)
+    assert found["verdict"] == "keep"
+    assert (
+        found["notes"][0]
+        == "the agent was the mock, which follows a script: the figures are those of the script"
+    )

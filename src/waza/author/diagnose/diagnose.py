@@ -139,6 +139,8 @@ def _effect(evidence: SkillEvidence) -> Figure | None:
 
 
 def _notes(evidence: SkillEvidence, head: SuiteResult) -> Iterator[str]:
+    if head.config.engine_type == "mock":
+        yield "the agent was the mock, which follows a script: the figures are those of the script"
     if part := describe_selection(head):
         yield part
     if head.config.stop_when:
