@@ -313,6 +313,47 @@ def test_trials_that_broke_are_left_out_of_both_runs(tmp_path: Path) -> None:
     assert "no trial with the whole skill was measured, so no part of it can be: it broke" in ended.err
 
 
+def test_a_run_that_meets_a_limit_is_not_whole(tmp_path: Path) -> None:
+    write(tmp_path, MATTERS, 12, "limits: {max_total_tokens: 500}")
+    ended = ablate(tmp_path, "--sections", "Rules", "--json")
+    assert ended.code == 1, ended.err
+    ablation = strict_json(ended.out)
+    assert ablation["whole"]["status"] == "limit"
+    (part,) = ablation["parts"]
+    assert 0 < part["tasks"] < 12
+    assert (
+        "the run with the whole skill did not come to its end (limit): its finished trials count"
+        in part["notes"]
+    )
+
+
+def test_an_ordinary_program(tmp_path: Path) -> None:
+    """What a program is given of the skill is the copy: its directory, and the system text."""
+    write(tmp_path, MATTERS, 6)
+    line = "cat $WAZA_SKILL_DIR/SKILL.md $WAZA_SYSTEM_FILE | grep -c good: | sed s/2/right/"
+    suite = (tmp_path / "eval.yaml").read_text()
+    options = f'executor_options: {{command: "{line}", system: prompt}}'
+    suite = suite.replace("executor: mock", "executor: command")
+    suite = suite.replace("inject_skill_body: false", f"inject_skill_body: true\n  {options}")
+    (tmp_path / "eval.yaml").write_text(suite)
+    ended = waza("ablate", "eval.yaml", "--yes", "--json", "--sections", "Rules", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    (part,) = strict_json(ended.out)["parts"]
+    assert (part["verdict"], part["gain"]) == ("helps", 1)
+    assert part["run"]["treatment"]["state"] == "as_claimed"
+
+
+def test_hostile_headings_do_nothing_to_a_terminal(tmp_path: Path) -> None:
+    bad = "\x1b[31m::error::\u202e"
+    write(tmp_path, MATTERS.replace("Chatter", bad).replace("Traps", "x" * 5000), 6)
+    ended = ablate(tmp_path)
+    assert ended.code == 0, ended.err
+    for text in (ended.out, ended.err):
+        assert not {"\x1b", "\u202e"} & set(text)
+        assert not any(line.startswith("::error::") for line in text.splitlines())
+        assert max(map(len, text.splitlines())) < 300
+
+
 def test_kept_runs_are_gone_on_with(tmp_path: Path) -> None:
     write(tmp_path, MATTERS, 10)
     first = found(tmp_path, "--sections", "Rules", "--dir", "kept")

@@ -19,7 +19,7 @@ from waza.cli.open_project import open_project
 from waza.cli.questions import can_ask, confirm
 from waza.cli.streams import make_output_draw, print_json, print_line, print_notice
 from waza.engine.cancellation import Cancellation
-from waza.errors import EXIT_OK, UsageError
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import is_inside
 from waza.model.skill import Target
 from waza.problem import display_path
@@ -96,7 +96,7 @@ def ablate_command(given: AblateArguments) -> int:
         print_ablation(ablation, make_output_draw())
     if directory is not None:
         print_notice(f"The runs are in {display_path(directory)}")
-    return EXIT_OK
+    return EXIT_OK if ablation.is_complete else EXIT_FAILED
 
 
 def _directory(given: Path | None, target: Target) -> Path | None:
@@ -134,3 +134,6 @@ class _Watcher:
     def finished(self, run: RunOfSkill) -> None:
         broke = f", {run.errors} broke" if run.errors else ""
         print_notice(f"  {run.passed} of {run.trials} trials passed{broke}")
+
+    def warn(self, message: str) -> None:
+        print_notice(f"warning: {message}")

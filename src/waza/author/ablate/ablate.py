@@ -58,6 +58,10 @@ class AblationWatcher(Protocol):
         """Note that it has ended."""
         ...
 
+    def warn(self, message: str) -> None:
+        """Show a warning, once for all runs."""
+        ...
+
 
 async def ablate(request: AblateRequest, watcher: AblationWatcher, cancellation: Cancellation) -> Ablation:
     """Run and compare. Every copy of the skill is written and checked before the first run.
@@ -80,6 +84,7 @@ class _Ablating:
     ) -> None:
         self.request, self.watcher = request, watcher
         self.cancellation, self.directory = cancellation, directory
+        self.warned: set[str] = set()
 
     async def run(self) -> Ablation:
         """Run the whole skill, then without each part, and return what the runs show."""
@@ -122,15 +127,18 @@ class _Ablating:
             save=kept,
             resume="" if kept and (folder / ".waza" / "invocations").is_dir() else None,
         )
-        warnings: dict[str, None] = {}
+        warnings: list[str] = []
 
         def emit(event: RunEvent) -> None:
             if isinstance(event, Warned):
-                warnings.setdefault(event.message)
+                warnings.append(event.message)
+                if event.message not in self.warned:
+                    self.warned.add(event.message)
+                    self.watcher.warn(event.message)
 
         suite = suite_with(request.suite, request.target, copy)
         async with finished_run(suite, options, emit, self.cancellation) as finished:
-            arm = _read_arm(finished, list(warnings))
+            arm = _read_arm(finished, warnings)
         if self.cancellation.exit_code is not None:
             raise SystemExit(self.cancellation.exit_code)
         return arm

@@ -8,6 +8,7 @@ import msgspec
 
 from waza.results.comparison.comparison import ALPHA
 from waza.results.comparison.paired import Bounds
+from waza.results.ending import COMPLETE
 from waza.results.treatment import Treatment
 
 PartVerdict = Literal["helps", "harms", "no-gain", "cannot-tell", "not-measured"]
@@ -100,3 +101,8 @@ class Ablation(msgspec.Struct, frozen=True, kw_only=True):
     fixed: dict[str, str]
     """Sections that cannot be left out, with the reason, by name."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every run came to its end."""
+        return all(run.status == COMPLETE for run in (self.whole, *(part.run for part in self.parts)))

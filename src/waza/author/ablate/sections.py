@@ -11,9 +11,10 @@ from waza.kit import frontmatter
 from waza.kit.markdown import Heading, Markdown, parse
 from waza.kit.names import unused_name
 from waza.kit.text import pluralize
-from waza.report.words import one_line
+from waza.report.words import one_line, shortened
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+\Z")  # the lines that Markdown counts, with their ends
+_LONGEST = 80  # characters of a name
 
 
 class SkillSection(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +74,7 @@ class SectionedText:
                 continue
             following = self._headings[number + 1 :]
             end = next((one.line for one in following if one.level <= level), last)
-            name = unused_name(one_line(heading.text) or "(no title)", taken, " ")
+            name = unused_name(shortened(one_line(heading.text), _LONGEST) or "(no title)", taken, " ")
             taken.add(name)
             yield SkillSection(
                 name=name,
