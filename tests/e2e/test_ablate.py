@@ -262,6 +262,9 @@ def test_too_little_data_say_how_much_is_needed(tmp_path: Path) -> None:
     assert "with 6 tasks no gain of one among 3 parts can be more than chance" in ablation["notes"][0]
     shown = ablate(tmp_path)
     assert "A gain of 10 points would show with 7 tasks of 6 trials." in shown.out
+    # All trials ended alike, which is no proof that the next ones do.
+    assert parts["Chatter"]["interval"] is None
+    assert "Chatter: 0 points on 6 tasks, p = 1 adjusted for 3 parts" in " ".join(shown.out.split())
 
 
 def test_what_the_agent_was_offered_counts(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ class PartResult(msgspec.Struct, frozen=True, kw_only=True):
     gain: float | None
     """The mean score with the whole skill, minus that without the part."""
     interval: Bounds | None
-    """The interval of the gain. All intervals of an ablation hold together with a confidence of 95 %."""
+    """The interval of the gain; null where all tasks changed alike, so that nothing is known of its width. All intervals of
+    an ablation hold together with a confidence of 95 %."""
     p_value: float | None
     p_adjusted: float | None
     """Adjusted for the number of parts, by Holm's method."""

@@ -67,7 +67,7 @@ def _result(part: Part, known: ComparedPart, margin: float) -> PartResult:
         verdict=verdict,
         why=why,
         gain=found.mean_difference,
-        interval=known.interval,
+        interval=known.known_interval,
         p_value=found.p_value,
         p_adjusted=found.p_adjusted,
         tasks=found.n,

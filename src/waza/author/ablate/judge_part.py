@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from waza.author.ablate.ablation import NeededData, PartVerdict, RunOfSkill
-from waza.kit.share import TOLERANCE
+from waza.kit.share import TOLERANCE, differs
 from waza.kit.text import pluralize
 from waza.results.comparison.comparison import ALPHA, Comparison
 from waza.results.comparison.detectable import (
@@ -53,6 +53,12 @@ class ComparedPart(msgspec.Struct, frozen=True, kw_only=True):
     def alpha(self) -> float:
         """The chance of a false alarm that is left for this part, by Bonferroni's inequality."""
         return ALPHA / self.parts
+
+    @property
+    def known_interval(self) -> Bounds | None:
+        """The interval, unless all tasks changed alike: then it has no width, which says nothing of others like them."""
+        found = self.interval
+        return found if found and differs(found.lower, found.upper) else None
 
     @property
     def is_never_loaded(self) -> bool:
@@ -127,9 +133,12 @@ def _needed(found: ComparedPart, margin: float) -> NeededData:
 def _describe(found: ComparedPart) -> str:
     comparison = found.comparison
     text = f"{amount(comparison.mean_difference or 0.0, 'score')} on {pluralize(comparison.n, 'task')}"
-    if found.interval:
-        text += f" (interval {bounds_of(found.interval)})"
-    return text if comparison.p_adjusted is None else f"{text}, {shown_p(comparison.p_adjusted)}"
+    if found.known_interval:
+        text += f" (interval {bounds_of(found.known_interval)})"
+    if comparison.p_adjusted is None:
+        return text
+    adjusted = f" adjusted for {found.parts} parts" if found.parts > 1 else ""
+    return f"{text}, {shown_p(comparison.p_adjusted)}{adjusted}"
 
 
 def bounds_of(interval: Bounds) -> str:
