@@ -24,7 +24,7 @@ Examples:
 \b
 Exit codes:
   0  every part has a verdict
-  1  a run did not come to its end, such as by a limit of the suite; the verdicts are by its finished trials
+  1  a run did not come to its end; the verdicts are by its finished trials
   2  the suite has mistakes, or the skill cannot be measured
 """
 
