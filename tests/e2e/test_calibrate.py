@@ -14,8 +14,9 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 from tests.support.program import Ended, mock_suite, strict_json, waza
 
-from waza.author.assure.labels import Choice, Label, Labels, read_answers, write_labels
+from waza.author.assure.labels import Choice, Label, Labels, read_answers
 from waza.author.assure.model_family import find_family
+from waza.kit.indented_json import indented_json
 from waza.results.read import load
 
 Given = Mapping[tuple[str, int], Choice]
@@ -65,7 +66,7 @@ def label(root: Path, grader: str, given: Given, rater: str = "ann") -> None:
     result, _ = load(root / "results.json")
     answers = read_answers(result)
     kept = strict_json(path.read_bytes())["labels"] if path.exists() else []
-    write_labels(path, Labels(run=result.eval_id, results="results.json"))
+    path.write_bytes(indented_json(Labels(run=result.eval_id, results="results.json")))
     new = [
         Label(
             task=task, trial=trial, grader=grader, label=choice, rater=rater, time="2026-01-31T12:00:00Z",

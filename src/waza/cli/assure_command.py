@@ -13,9 +13,10 @@ from waza.cli.findings_output import print_findings
 from waza.cli.open_project import open_project
 from waza.cli.outputs import check_output
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import json_chunks, print_notice
+from waza.cli.streams import print_notice
 from waza.errors import EXIT_FAILED, EXIT_OK
 from waza.kit.files import write_atomic
+from waza.kit.indented_json import indented_json
 
 _STEP = 100  # cases between two lines of progress
 
@@ -43,7 +44,7 @@ def run_assure(given: AssureArguments) -> int:
     )
     report = assure(chosen.path, chosen.skill_dir, given.references, options)
     if given.output:
-        write_atomic(given.output, json_chunks(report.to_json()))
+        write_atomic(given.output, indented_json(report.to_json()))
     text = review_lines if given.review else report_lines
     print_findings(report, given.form, text=text, table=table_lines, command="waza assure")
     return EXIT_OK if report.passed else EXIT_FAILED

@@ -26,12 +26,13 @@ from waza.cli.outputs import (
     write_report,
 )
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import json_chunks, print_notice, print_problems
+from waza.cli.streams import print_notice, print_problems
 from waza.cli.telemetry import TelemetryArguments, open_telemetry
 from waza.cli.utf8 import require_utf8
 from waza.engine.regrade import RegradeResult, make_grades, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
+from waza.kit.indented_json import indented_json
 from waza.kit.share import decimal
 from waza.model.loaded import Project, Suite
 from waza.model.result import SuiteResult, Validation
@@ -127,7 +128,7 @@ def _report(
     for name in printed:
         call.print_report(name, results)
     if not printed:
-        call.out.json(json_chunks(done.grades))
+        call.out.json([indented_json(done.grades)])
 
 
 def _reporters(arguments: GradeArguments, suite: Path) -> list[ReporterOption]:

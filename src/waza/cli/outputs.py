@@ -16,6 +16,7 @@ from waza.errors import UsageError, WazaError
 from waza.kit import stats
 from waza.kit.exception_report import describe_exception
 from waza.kit.files import write_atomic
+from waza.kit.indented_json import indented_json
 from waza.kit.names import number_names
 from waza.report.reporter import Reporter
 from waza.report.view import InvocationView
@@ -247,7 +248,7 @@ def write_results(path: Path, results: CommandResults, *, summary: bool) -> list
     if summary and len({skill for skill, _ in results.keys}) > 1:
         target = add_suffix(path, _SUMMARY)
         names = [file.name for file in written[: len(results.done)]]
-        write_atomic(target, _pretty(_summary(results, names)))
+        write_atomic(target, indented_json(_summary(results, names)))
         written.append(target)
     return written
 
@@ -355,7 +356,3 @@ def _summary(results: CommandResults, names: Sequence[str]) -> dict[str, Any]:
         },
         **results.invocation.as_metadata(),
     }
-
-
-def _pretty(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2)

@@ -47,8 +47,9 @@ def command(
     grader, no hook and no other program is started, and no network is used. The JSON for an argument that means one suite
     is a report, else a list of reports.
     """
-    from waza.cli.streams import Output, json_chunks
+    from waza.cli.streams import Output
     from waza.errors import EXIT_FAILED, EXIT_OK
+    from waza.kit.indented_json import indented_json
     from waza.model.preflight import worst
     from waza.preflight.inventory import inventory
     from waza.report.preflight import preflight_lines
@@ -60,7 +61,7 @@ def command(
     ]
     out = Output()
     if as_json or form == "json":
-        out.json(json_chunks(reports[0] if len(targets) == len(reports) == 1 else reports))
+        out.json([indented_json(reports[0] if len(targets) == len(reports) == 1 else reports)])
     else:
         out.line("\n\n".join("\n".join(preflight_lines(report)) for report in reports))
     out.close()

@@ -13,6 +13,7 @@ from waza.cli.asking import print_questions
 from waza.cli.grader_text import grader_text
 from waza.cli.streams import print_notice
 from waza.errors import UsageError, WazaError
+from waza.kit.indented_json import indented_json
 from waza.kit.redact import Redactor
 from waza.model.loaded import Project, Suite
 from waza.reference import grader_page
@@ -72,7 +73,7 @@ def _write_transcript(directory: Path, suite: Suite, asker: Asker, answer: str, 
         "question": asker.questions[-1].text,
         "answer": answer,
     }
-    text = msgspec.json.format(msgspec.json.encode(redactor.full_value(content)), indent=2)
+    text = indented_json(redactor.full_value(content))
     stem = f"suggestions-{slug(suite.name)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     try:
         _, file = create(directory, stem, ".json")

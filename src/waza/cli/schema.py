@@ -25,10 +25,9 @@ KINDS = (
 @click.argument("kind", type=click.Choice(KINDS))
 def command(kind: str) -> int:
     """Print the JSON Schema of a file format, for editors and other programs."""
-    import msgspec
-
     from waza.errors import EXIT_OK
+    from waza.kit.indented_json import indented_json
     from waza.schemas import schema_of
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(schema_of(kind)), indent=2).decode() + "\n")
+    sys.stdout.write(indented_json(schema_of(kind)).decode())
     return EXIT_OK

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from waza.cli.streams import print_notice
 from waza.errors import WazaError
 from waza.kit.files import write_atomic
 from waza.kit.git import ignore_in_git
+from waza.kit.indented_json import indented_json
 from waza.schemas import schema_of
 
 _KINDS = ("suite", "task", "trigger-tests", "config")
@@ -26,7 +25,7 @@ def write_schemas(root: Path) -> None:
 def _write(root: Path) -> None:
     for kind in _KINDS:
         path = root / ".waza" / "schemas" / f"{kind}.schema.json"
-        content = msgspec.json.format(msgspec.json.encode(schema_of(kind)), indent=2) + b"\n"
+        content = indented_json(schema_of(kind))
         if not path.is_file() or path.read_bytes() != content:
             write_atomic(path, content)
     ignore_in_git(root / ".waza")

@@ -59,19 +59,14 @@ def print_commands(commands: Iterable[str]) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as an indented JSON document on standard output."""
-    _write_json(json_chunks(value))
+    from waza.kit.indented_json import indented_json  # with msgspec, which few of those need who print
+
+    _write_json([indented_json(value)])
 
 
 def print_document(chunks: Iterable[bytes]) -> None:
     """Write a document, which comes in pieces and is harmless, on standard output."""
     _write_bytes(chunks)
-
-
-def json_chunks(value: Any) -> list[bytes]:
-    """Return a value as an indented JSON document."""
-    import msgspec
-
-    return [msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"]
 
 
 def make_output_draw(stream: TextIO | None = None) -> Draw:

@@ -14,6 +14,7 @@ from waza.evidence.json_file import problem_at, read_json, refuse
 from waza.experiment.rules import Rule, can_decide
 from waza.kit.canonical_json import json_digest
 from waza.kit.files import write_atomic
+from waza.kit.indented_json import indented_json
 from waza.problem import display_path
 from waza.results.comparison.measured import UNTAGGED
 
@@ -140,7 +141,7 @@ def write_plan(path: Path, plan: ExperimentPlan) -> SealedPlan:
         raise UsageError(f"{path} exists; plans are never overwritten: name another file")
     values = msgspec.to_builtins(plan)
     seals = _seals(values)
-    write_atomic(path, msgspec.json.format(msgspec.json.encode({**values, "seals": seals}), indent=2) + b"\n")
+    write_atomic(path, indented_json({**values, "seals": seals}))
     return SealedPlan(plan=plan, seal=seals["plan"])
 
 

@@ -130,6 +130,8 @@ class GraderLike(Protocol):
         ...
 
 
+JUDGED = frozenset({"prompt", "evaluator"})
+"""The types of graders whose verdicts a model may reach, as results have them; of a suite, `Grader.asks_judge` says it."""
 PAIRWISE = "pairwise"  # the mode of graders that compare with the arm without skills
 
 

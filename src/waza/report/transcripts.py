@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from waza.kit.indented_json import indented_json
 from waza.model.result import TaskResult, Validation
 from waza.report.new_file import create
 
@@ -24,7 +25,7 @@ def write_transcript(
     the secrets taken out. Raises OSError.
     """
     content = redact(msgspec.to_builtins(_content(task, started_at)))
-    text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    text = indented_json(content)
     stem = f"{slug(task.display_name)}-{started_at:%Y%m%d-%H%M%S}"
     path, file = create(directory, stem, ".json")
     with file:

@@ -20,17 +20,17 @@ from waza.errors import UsageError
 from waza.graders._ask_judge import EXPECTATION, read_prompt
 from waza.kit.directory_lock import lock_directory
 from waza.kit.files import write_atomic
+from waza.kit.indented_json import indented_json
 from waza.kit.moments import write_now
 from waza.kit.text import list_first, pluralize
 from waza.model.result import SuiteResult, TaskResult, TrialResult, Validation
 from waza.model.trial import Arm
+from waza.model.verdict import JUDGED, PAIRWISE
 from waza.problem import display_path
 from waza.results.ending import GRADING
 
 Choice = Literal["pass", "fail", "unsure"]
 CHOICES: tuple[Choice, ...] = ("pass", "fail", "unsure")
-JUDGED = frozenset({"prompt", "evaluator"})
-"""The types of graders that ask a judge."""
 _LISTED = 5  # names in a message
 _LONGEST_NAME = 100  # characters
 _SEEDS = 2**32
@@ -156,7 +156,7 @@ def list_questions(result: SuiteResult, graders: Sequence[str]) -> list[LabelQue
     found: list[LabelQuestion] = []
     for key, trial in iter_trials(result):
         for name, validation in (trial.validations or {}).items():
-            comparing[name] = comparing.get(name, False) or validation.details.get("mode") == "pairwise"
+            comparing[name] = comparing.get(name, False) or validation.details.get("mode") == PAIRWISE
             if name in graders if graders else validation.type in JUDGED:
                 found.append(_question(answers[key], name, validation))
     for name in graders:
@@ -200,11 +200,6 @@ def read_labels(path: Path) -> Labels:
             )
         seen.add(who)
     return labels
-
-
-def write_labels(path: Path, labels: Labels) -> None:
-    """Write a labels file as a whole. Raises WazaError if that is not possible."""
-    write_atomic(path, msgspec.json.format(msgspec.json.encode(labels), indent=2) + b"\n")
 
 
 def find_labelled_results(path: Path, labels: Labels) -> Path:
@@ -298,7 +293,7 @@ class Labelling:
             labels = msgspec.structs.replace(
                 labels, seeds={**labels.seeds, self.rater: self.seed}, labels=[*others, label]
             )
-            write_labels(self.path, labels)
+            write_atomic(self.path, indented_json(labels))
         self._own = self._find_own(labels)
 
     def _read(self) -> Labels:

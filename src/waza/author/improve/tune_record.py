@@ -18,6 +18,7 @@ from waza.author.improve.tune import Tuning, tuning_to_json
 from waza.errors import WazaError
 from waza.kit.files import write_atomic
 from waza.kit.git import ignore_in_git
+from waza.kit.indented_json import indented_json
 from waza.kit.moments import write_now
 from waza.kit.text import pluralize
 from waza.problem import display_path
@@ -42,7 +43,7 @@ class TuningRecord:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         ignore_in_git(self.path.parent.parent)
         document = {**tuning_to_json(tuning), "unsealed_at": self._unsealed or None}
-        write_atomic(self.path, msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        write_atomic(self.path, indented_json(document))
 
     def unseal(self, tuning: Tuning) -> None:
         """Record that the sealed part is read now. Raises WazaError if it was read already, or cannot be recorded."""

@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 
 from waza.model.result import TaskResult, TrialResult
+from waza.model.verdict import JUDGED
 from waza.results.figures import TrialFigures, figures_of
 
 UNTAGGED = "untagged"  # the group of tasks without a tag: they have nothing in common
-_JUDGED = frozenset({"prompt", "evaluator"})  # types of graders whose verdicts a model reaches
 
 
 class ComparedMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def _usage(figures: TrialFigures) -> dict[str, float]:
 
 def _answer(run: TrialResult) -> str:
     verdicts = run.validations or {}
-    if not any(verdict.type in _JUDGED for verdict in verdicts.values()):
+    if not any(verdict.type in JUDGED for verdict in verdicts.values()):
         return ""
-    fixed = sorted((name, one.score) for name, one in verdicts.items() if one.type not in _JUDGED)
+    fixed = sorted((name, one.score) for name, one in verdicts.items() if one.type not in JUDGED)
     return hashlib.sha256(msgspec.json.encode((run.final_output, fixed))).hexdigest()
