@@ -150,12 +150,14 @@ def test_what_cannot_be_used_ends_with_3(tmp_path: Path, options: list[str], mes
 
 def test_a_pack_that_would_show_nothing_is_refused(tmp_path: Path) -> None:
     judge = {"type": "prompt", "name": "opinion", "config": {"prompt": "Is it good?"}}
+    evaluator = {"type": "evaluator", "name": "opinion", "config": {"name": "Relevance"}}
     tasks = {
         "a": {**without("description"), "id": "a"},
         "b": {**TASK, "id": "b", "requirements": TASK["requirements"][:1]},
         "c": {**TASK, "id": "c", "requirements": TASK["requirements"][1:]},
         "d": {**TASK, "id": "d", "graders": [*TASK["graders"], judge]},
         "e": {**TASK, "id": "e", "graders": TASK["graders"][1:]},
+        "f": {**TASK, "id": "f", "graders": [*TASK["graders"], evaluator]},
     }
     write_pack(tmp_path, {"a": OBEYS, "x": OBEYS}, **tasks)
     ended = attack(tmp_path, "--packs", "own", "--script", "weak")
@@ -167,6 +169,7 @@ def test_a_pack_that_would_show_nothing_is_refused(tmp_path: Path) -> None:
         ("own/tasks/c.yaml", "has no requirement of the category 'boundary'"),
         ("own/tasks/d.yaml", "graders[2]: asks a model"),
         ("own/tasks/e.yaml", "there is no grader 'no-mark'"),
+        ("own/tasks/f.yaml", "graders[2]: asks a model"),
         ("own/weak.yaml", "tasks.x: there is no such task"),
         ("own/weak.yaml", "has no script for the task 'b'"),
     ]:

@@ -38,7 +38,7 @@ def test_what_nobody_has_seen_is_not_known_and_nothing_is_run(tmp_path: Path):
         tmp_path,
         8,
         "trials_per_task: 3",
-        graders=f"{SAYS}, {JUDGE}",
+        graders=f"{SAYS}, {JUDGE}, {{type: evaluator, name: e, config: {{name: ExactMatch}}}}",  # which asks nobody
         head="skill: s\nmock: {triggers: {a: true, b: true}}",
     )
     write_tree(

@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from waza.engine.plan import ArmPlan, Plan, make_plan
-from waza.graders.base import Grader
-from waza.kit.stats import mean, pooled_variance, variance
+from waza.graders.base import asks_judge
+from waza.kit.stats import Z_95, mean, pooled_variance, variance
 from waza.kit.text import pluralize
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult, TrialResult
@@ -26,6 +26,7 @@ from waza.results.comparison.detectable import (
     POWER,
     can_show,
     expected_error,
+    fewest_units,
     planned_detectable,
     smallest_detectable,
     tasks_needed,
@@ -41,7 +42,6 @@ WORST_TRIAL = 0.25
 """The largest variance that scores from 0 to 1 can have: those of a task that passes half of the time."""
 ASSUMED_SPREAD = 0.2
 """The standard deviation between tasks of what a change does to them, where no pair of arms has shown it."""
-_Z = 1.959963984540054
 _METRICS = ("tokens", "duration_ms", "ai_credits", "premium_requests")
 
 Named = Sequence[tuple[str, SuiteResult]]
@@ -196,10 +196,9 @@ def _questions(plan: Plan, arm: ArmPlan) -> int:
 
 def _asked(built: BuiltGrader, *, both: bool) -> int:
     """Return how many questions a grader asks; a pairwise one asks in `both` orders."""
-    grader = built.grader
-    needs = grader.required_capabilities() if isinstance(grader, Grader) else ()
-    asks = built.spec.type == "evaluator" or "judge" in needs
-    return 0 if not asks else 2 if both and built.spec.config.get("mode") == PAIRWISE else 1
+    if not asks_judge(built):
+        return 0
+    return 2 if both and built.spec.config.get("mode") == PAIRWISE else 1
 
 
 def _metric(name: str) -> Callable[[TrialResult], float | None]:
@@ -296,8 +295,8 @@ class _Known:
         tasks = {task for part in parts for task in part}
         return SizeEstimate(
             expected=least if trials.least == trials.most else None,
-            lower=max(0.0, least - _Z * math.sqrt(spread[0])),
-            upper=most + _Z * math.sqrt(spread[1]),
+            lower=max(0.0, least - Z_95 * math.sqrt(spread[0])),
+            upper=most + Z_95 * math.sqrt(spread[1]),
             trials=sum(len(values) for part in parts for values in part.values()),
             tasks=sum(task.id in tasks for task in plan.suite.tasks),
         )
@@ -359,7 +358,7 @@ def _needed(
     difference: float, task: float, trial: float, tasks: int, units: int, trials: int, arms: int
 ) -> NeededSize:
     """Return what a difference needs, of tasks that change on their own."""
-    least = next(count for count in range(2, 100) if can_show(count, ALPHA))
+    least = fewest_units(ALPHA)
     more_tasks = tasks_needed(task, trial, trials=trials, difference=difference, alpha=ALPHA)
     if more_tasks is not None:
         more_tasks = max(least, more_tasks)

@@ -14,7 +14,7 @@ from waza.engine.attempt_clock import AttemptClock
 from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import GraderError, is_outside
-from waza.graders.base import Grader
+from waza.graders.base import Grader, requires_judge
 from waza.kit.exception_report import describe_exception
 from waza.model.observation import Observation
 from waza.model.result import Validation, number
@@ -113,11 +113,7 @@ def as_validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, t
 
 
 async def _ask(built: BuiltGrader, observation: Observation, helpers: Helpers) -> Verdict:
-    if (
-        observation.broke
-        and isinstance(built.grader, Grader)
-        and "judge" in built.grader.required_capabilities()
-    ):
+    if observation.broke and requires_judge(built):
         why = f"the judge was not asked, since the executor broke off the conversation: {observation.broke}"
         return Verdict.failed(why, not_asked=observation.broke)
     helpers = msgspec.structs.replace(helpers, name=built.spec.name)

@@ -17,7 +17,7 @@ from waza.kit.files import is_inside
 from waza.kit.template import fill
 from waza.model.base import Keys
 from waza.model.observation import Observation
-from waza.model.verdict import Helpers, Verdict
+from waza.model.verdict import BuiltGrader, Helpers, Verdict
 from waza.problem import Code
 
 
@@ -123,6 +123,11 @@ class Grader(Keys, frozen=True, kw_only=True):
         return False
 
     @property
+    def asks_judge(self) -> bool:
+        """Whether the verdict is that of a model that the grader asks. Default: if it requires the executor's judge."""
+        return "judge" in self.required_capabilities()
+
+    @property
     def extra_digest(self) -> str:
         """A digest of what verdicts depend on besides the config and files; verdicts are not reused when it changes."""
         return ""
@@ -172,3 +177,13 @@ class Grader(Keys, frozen=True, kw_only=True):
     def grade(self, observation: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
         """Return the verdict on an answer. Raises GraderError if none can be reached, which is never a pass."""
         raise NotImplementedError
+
+
+def asks_judge(built: BuiltGrader) -> bool:
+    """Tell whether the verdict of a grader is that of a judge, be it the executor's or another one."""
+    return isinstance(built.grader, Grader) and built.grader.asks_judge
+
+
+def requires_judge(built: BuiltGrader) -> bool:
+    """Tell whether a grader asks the judge of the executor, and no other: the one that can be scripted, and has a price."""
+    return isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities()

@@ -138,6 +138,11 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         """Whether the verdict does not depend on a judge."""
         return not self._judged
 
+    @property
+    def asks_judge(self) -> bool:
+        """Whether the evaluator is a judge: one of the executor or of the environment answers."""
+        return self._judged
+
     def _asks_judge(self, root: Path) -> bool:
         if self.name in BUILT_IN:
             return asks_judge(self.name, self._options)

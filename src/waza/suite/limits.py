@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from waza.graders.base import Grader
+from waza.graders.base import requires_judge
 from waza.kit.text import list_first
 from waza.model.suite import TrialLimitKeys
 from waza.model.task import Task
@@ -72,6 +72,6 @@ def _models(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:
         if task.inputs.responder is not None and task.inputs.responder.model:
             yield task.inputs.responder.model
         for built in task.all_graders:
-            if isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities():
+            if requires_judge(built):
                 own = getattr(built.grader, "model", "")
                 yield from (own,) if own else (config.judge_model,) if config.judge_model else agents

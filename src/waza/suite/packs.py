@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from waza.graders.base import Grader
+from waza.graders.base import asks_judge
 from waza.kit.decode import Decoder
 from waza.kit.names import did_you_mean
 from waza.model.base import Keys
@@ -104,8 +104,7 @@ def _check_task(loading: Loading, source: TaskSource) -> None:
     for i, entry in enumerate(file.graders):
         for task in source.tasks:
             built = next((one for one in task.graders if one.spec.name == entry.name), None)
-            grader = built.grader if built else None
-            if isinstance(grader, Grader) and "judge" in grader.required_capabilities():
+            if built is not None and asks_judge(built):
                 hint = "an attack can reach the judge as well; use a grader that asks nobody"
                 scope.child("graders", i).error("pack", "asks a model", hint)
 

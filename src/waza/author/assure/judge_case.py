@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from waza.author.assure.references import JoinedCase
 from waza.author.assure.report import CaseReport, CaseVerdict, State
-from waza.author.prove.graders import ProvableGrader, asks_judge
+from waza.author.prove.graders import ProvableGrader
 from waza.author.prove.probe import render_prompts
+from waza.graders.base import asks_judge
 from waza.kit.text import list_first
 from waza.model.result import TrialResult, Validation
 from waza.model.verdict import NO_VERDICT

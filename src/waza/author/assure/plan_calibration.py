@@ -9,9 +9,9 @@ import msgspec
 from waza.author.assure.ask_again import AnswerToAsk, read_reply
 from waza.author.assure.calibration import UnusedLabel
 from waza.author.assure.labels import AnswerKey, Label, Labels, iter_trials, read_answers
-from waza.author.prove.graders import asks_judge
 from waza.author.tokens.count import TokenCounter, choose_counter
 from waza.errors import UsageError
+from waza.graders.base import asks_judge
 from waza.graders.prompt import Prompt
 from waza.kit.text import list_first
 from waza.model.loaded import Suite

@@ -193,7 +193,7 @@ def _lack(suite: Suite, built: BuiltGrader, options: ProveOptions) -> str:
     rewrites = getattr(grader, "rewrites", None)
     if rewrites is not None and rewrites(Helpers()):
         return _REWRITES
-    if isinstance(grader, Grader) and asks_judge(built):
+    if isinstance(grader, Grader) and grader.asks_judge:
         return _lack_of_judge(suite, grader, options)
     if kind == "evaluator" and isinstance(grader, Grader) and grader.extra_files() and not options.programs:
         return "it runs code of the project; --programs asks it, too"
@@ -214,16 +214,6 @@ def _lack_of_judge(suite: Suite, grader: Grader, options: ProveOptions) -> str:
     if grader.needs_session:
         return _IN_SESSION
     return _SCRIPTED if suite.capabilities.scripted or not suite.capabilities.judge else ""
-
-
-def asks_judge(built: BuiltGrader) -> bool:
-    """Return whether the verdict of a grader is that of a judge."""
-    grader = built.grader
-    if not isinstance(grader, Grader):
-        return False
-    return "judge" in grader.required_capabilities() or (
-        built.spec.type == "evaluator" and not grader.repeatable
-    )
 
 
 def _reads_files(built: BuiltGrader) -> bool:

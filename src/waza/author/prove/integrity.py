@@ -20,7 +20,7 @@ from waza.author.prove.report import Integrity, JudgeProbe
 from waza.author.prove.run_probes import ProbeRun, keep_graders, run_probes
 from waza.engine.canary import shows_canary
 from waza.engine.tamper_check import TamperCheck
-from waza.graders.base import Grader
+from waza.graders.base import requires_judge
 from waza.graders.text import Text
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.kit.template import TemplateError
@@ -233,7 +233,7 @@ class _Integrity:
         runs, places, held = list[ProbeRun](), dict[int, GraderPlace](), dict[GraderPlace, list[str]]()
         for task in self._tasks:
             for one in self._graders[task.id]:
-                if one.built is None or not _has_judge(one.built) or one.place in held:
+                if one.built is None or not requires_judge(one.built) or one.place in held:
                     continue
                 held[one.place] = []
                 if getattr(one.built.grader, "continue_session", False):
@@ -327,11 +327,6 @@ def _answer_files(grader: ProvableGrader, task: Task) -> Iterator[Path]:
 
 def _is_not_in(ids: Collection[int], built: BuiltGrader) -> bool:
     return id(built) not in ids
-
-
-def _has_judge(built: BuiltGrader) -> bool:
-    """Return whether a grader asks the judge of the executor, which can be scripted."""
-    return isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities()
 
 
 def _injected(task: Task, built: BuiltGrader, name: str, steps: list[JudgeStep]) -> ProbeRun:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from waza.author.one_run import finished_run
-from waza.author.prove.graders import asks_judge
 from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, as_template
 from waza.engine.run import RunOptions
 from waza.errors import WazaError
 from waza.executors import CAPABILITIES
+from waza.graders.base import asks_judge
 from waza.kit.text import pluralize
 from waza.model.event import RunEvent, TrialFinished
 from waza.model.loaded import Suite

@@ -17,7 +17,7 @@ from waza.author.scaffold.place import MOCK, Place, find_place
 from waza.author.scaffold.task_file import as_task_file, is_task_of
 from waza.engine.run import RunOptions
 from waza.errors import SuiteError, UsageError
-from waza.graders.base import Grader
+from waza.graders.base import requires_judge
 from waza.kit import yaml
 from waza.kit.files import read_rooted
 from waza.kit.names import did_you_mean, unused_name
@@ -27,7 +27,6 @@ from waza.model.loaded import Project
 from waza.model.mock import MockScript
 from waza.model.result import SuiteResult, TaskResult, TrialResult, Validation
 from waza.model.task import Task
-from waza.model.verdict import BuiltGrader
 from waza.problem import display_path
 from waza.report.conversation import conversation_of
 from waza.report.words import one_line
@@ -319,7 +318,7 @@ class _Writer:
             )
             for name, verdict in found.items()
         }
-        asked = [built.spec.name for built in self.task.all_graders if _asks_judge(built)]
+        asked = [built.spec.name for built in self.task.all_graders if requires_judge(built)]
         return {name: _steps(verdicts[name]) for name in asked if name in verdicts}
 
     def _replies(self) -> Iterator[dict[str, Any]]:
@@ -333,10 +332,6 @@ class _Writer:
 
     def _filled(self, value: Any) -> Any:
         return fill(value, self.variables)
-
-
-def _asks_judge(built: BuiltGrader) -> bool:
-    return isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities()
 
 
 def _steps(verdict: Validation) -> list[dict[str, str]]:

@@ -50,6 +50,14 @@ def can_show(tasks: int, alpha: float) -> bool:
     return least_p_value(tasks) <= alpha
 
 
+def fewest_units(alpha: float) -> int:
+    """Return with how many tasks, or groups that change together, a difference can be significant at all: six at 5 %."""
+    units = 1
+    while not can_show(units, alpha):
+        units += 1
+    return units
+
+
 def tasks_needed(task: float, trial: float, *, trials: int, difference: float, alpha: float) -> int | None:
     """Return the least number of tasks with so many trials each, in each of two results, that shows a difference.
 
