@@ -6,13 +6,10 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
-
-from waza.author.diagnose.diagnosis import Thresholds, Verdict
-from waza.cli.diagnose import command
 
 # An agent that does what the prompt says, an object of JSON for each arm: whether the answer is right, whether it
 # invokes the skill, how many tokens it used, and how it was offered the skill (nothing: nobody saw it).
@@ -345,14 +342,6 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
     for arguments in (["nothing.json"], ["--margin", "0"], ["--fail-on", "bad"]):
         ended = waza("diagnose", *arguments, cwd=tmp_path)
         assert (ended.code, ended.out) == (2, "")
-
-
-def test_the_options_are_those_of_the_rules() -> None:
-    given = {one.name: one for one in command.params}
-    assert tuple(given["fail_on"].type.choices) == get_args(Verdict)  # type: ignore[attr-defined]
-    limits = Thresholds()
-    assert given["margin"].default == limits.margin
-    assert given["max_tokens_per_point"].default == limits.max_tokens_per_point
 
 
 def test_figures_of_a_script_are_called_so(tmp_path: Path) -> None:

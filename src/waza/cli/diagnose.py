@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from waza.author.diagnose.diagnosis import DiagnosisVerdict, Thresholds
 from waza.cli.numbers import Number
 from waza.cli.options import format_option, json_option
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from waza.results.outcome import Outcome
     from waza.results.saved import SavedRun
 
-_VERDICTS = ("cannot-measure", "not-offered", "not-invoked", "no-effect", "harmful", "too-dear", "keep")
+_VERDICTS = get_args(DiagnosisVerdict)
+_LIMITS = Thresholds()
 _MARGIN = Number("a number of percentage points from 0.1 to 50, such as 10", float, least=0.1, most=50)
 _TOKENS = Number("a number of tokens from 0 on, such as 5000", float, least=0)
 
@@ -39,7 +41,7 @@ Exit codes:
 @click.option(
     "--margin",
     type=_MARGIN,
-    default=10.0,
+    default=_LIMITS.margin,
     show_default=True,
     metavar="POINTS",
     help="A lift of less than so many percentage points, either way, is no effect.",
@@ -47,7 +49,7 @@ Exit codes:
 @click.option(
     "--max-tokens-per-point",
     type=_TOKENS,
-    default=5000.0,
+    default=_LIMITS.max_tokens_per_point,
     metavar="N",
     help="Tokens a trial that a percentage point of lift may cost [default: 5,000].",
 )
@@ -75,7 +77,6 @@ def command(
     the rules.
     """
     from waza.author.diagnose.diagnose import diagnose
-    from waza.author.diagnose.diagnosis import Thresholds
     from waza.errors import EXIT_FAILED, EXIT_OK
 
     limits = Thresholds(margin=margin, max_tokens_per_point=max_tokens_per_point)

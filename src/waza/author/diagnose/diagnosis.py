@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-Verdict = Literal["cannot-measure", "not-offered", "not-invoked", "no-effect", "harmful", "too-dear", "keep"]
+DiagnosisVerdict = Literal[
+    "cannot-measure", "not-offered", "not-invoked", "no-effect", "harmful", "too-dear", "keep"
+]
 ASSUMPTION = "trials in which the skill was not invoked ended as they would have without it"
 
 POINTS, PERCENT, TOKENS = "percentage points", "percent", "tokens a trial"
@@ -66,7 +68,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The model; empty: the default one."""
     run: str
     """The id of the run, or the path of its results."""
-    verdict: Verdict
+    verdict: DiagnosisVerdict
     """What is the matter with the skill, or `keep`."""
     why: str
     """What the verdict rests on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from waza.author.diagnose.diagnosis import DataNeeded, Thresholds, Verdict
+from waza.author.diagnose.diagnosis import DataNeeded, DiagnosisVerdict, Thresholds
 from waza.author.diagnose.evidence import SkillEvidence
 from waza.author.diagnose.next_step import (
     RunSource,
@@ -20,9 +20,8 @@ from waza.author.diagnose.next_step import (
 from waza.kit.share import TOLERANCE, percent
 from waza.kit.text import pluralize
 from waza.results.comparison.comparison import ALPHA
-from waza.results.comparison.detectable import equal_pairs_needed, tasks_needed, trials_needed
+from waza.results.comparison.detectable import equal_pairs_needed, fewest_units, tasks_needed, trials_needed
 from waza.results.comparison.sentence import amount, bounds
-from waza.results.comparison.sign_flip import least_p_value
 
 LEAST_INVOKED = 0.5
 """A skill whose invocation rate is below this, with its whole interval, is not invoked."""
@@ -31,7 +30,7 @@ LEAST_INVOKED = 0.5
 class SkillVerdict(NamedTuple):
     """A verdict, what it rests on, what to do, and the data that are lacking if it is these."""
 
-    verdict: Verdict
+    verdict: DiagnosisVerdict
     why: str
     next: str
     needed: DataNeeded | None = None
@@ -119,14 +118,14 @@ def _too_little(found: SkillEvidence, source: RunSource, limits: Thresholds) -> 
     needed = _needed(found, limits.margin / 100)
     why = f"the data are too few: {_describe_lift(found)}"
     if found.lift.interval is None or not found.lift.can_be_significant():
-        fewest = _fewest_units()
+        fewest = fewest_units(ALPHA)
         why += f"; a lift cannot be more than chance with fewer than {fewest} tasks that change independently"
     return SkillVerdict("cannot-measure", why, after_too_little(source, found, needed), needed)
 
 
 def _needed(found: SkillEvidence, margin: float) -> DataNeeded:
     """Return the data that show a lift of the margin: trials of these tasks, or more tasks where that is not enough."""
-    tasks = max(found.lift.clusters, _fewest_units())
+    tasks = max(found.lift.clusters, fewest_units(ALPHA))
     alike = math.ceil(equal_pairs_needed(margin, ALPHA) / tasks)
     parts = found.lift.variance
     if not found.differing:
@@ -140,14 +139,6 @@ def _needed(found: SkillEvidence, margin: float) -> DataNeeded:
     each = max(len(pair.b) for pair in found.pairs.pairs)
     more = tasks_needed(task, trial, trials=each, difference=margin, alpha=ALPHA)
     return DataNeeded(tasks=max(tasks, more or tasks), trials=each)
-
-
-def _fewest_units() -> int:
-    """Return with how many tasks a lift can be significant at all."""
-    units = 1
-    while least_p_value(units) > ALPHA:
-        units += 1
-    return units
 
 
 def _describe_lift(found: SkillEvidence) -> str:
