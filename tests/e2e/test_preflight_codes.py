@@ -17,7 +17,7 @@ from tests.support.program import strict_json, waza, write_tree
 from tests.unit.registry._place import MODULE, PROGRAMS, REF, Place
 from tests.unit.registry._upstream import Upstream
 
-from waza.model.preflight import Mode, Severity, State
+from waza.model.preflight import Mode, PreflightState, Severity
 from waza.preflight import codes, diagnosis
 
 TASK = "id: t\ninputs: {prompt: p}\nexpected: {output_contains: [p]}\n"
@@ -31,7 +31,7 @@ SKILL = "---\nname: bot\ndescription: d\n---\nHelp."
 class Input:
     """A suite: keys that are added to its head and to its task, further files, and what is done with them."""
 
-    state: State
+    state: PreflightState
     head: str = MOCK
     task: str = TASK
     files: Mapping[str, str] = field(default_factory=dict)
@@ -166,7 +166,7 @@ def make_directory(path: Path) -> None:
 
 
 # Of graders from elsewhere, with a module that is locked and cached: what is changed of that.
-REF_INPUTS: dict[str, tuple[State, Callable[[Place], Any]]] = {
+REF_INPUTS: dict[str, tuple[PreflightState, Callable[[Place], Any]]] = {
     "grader.cache": ("invalid", lambda place: replace(place, "#words@", "#gone@")),
     "grader.cache_integrity": (
         "invalid",

@@ -9,16 +9,16 @@ import msgspec
 
 from waza.problem import Code
 
-State = Literal["verified", "unresolved", "unsupported", "invalid"]
+PreflightState = Literal["verified", "unresolved", "unsupported", "invalid"]
 """Confirmed by local files; cannot be confirmed offline, or nothing covers it; not to be had here; a mistake."""
 
-_FROM_GOOD_TO_BAD: tuple[State, ...] = ("verified", "unresolved", "unsupported", "invalid")
+_FROM_GOOD_TO_BAD: tuple[PreflightState, ...] = ("verified", "unresolved", "unsupported", "invalid")
 
 Severity = Literal["info", "warning", "error"]
 Mode = Literal["live", "mocked", "subprocess", "locked-cache", "local"]
 
 
-def worst(states: Iterable[State]) -> State:
+def worst(states: Iterable[PreflightState]) -> PreflightState:
     """Return the worst of some states; none at all is `verified`."""
     return max(states, key=_FROM_GOOD_TO_BAD.index, default="verified")
 
@@ -37,7 +37,7 @@ class CheckedRequirement(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     category: str
     description: str
-    state: State
+    state: PreflightState
     meaning: str
     checks: list[PreflightCheck]
 
@@ -57,7 +57,7 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
     """Something that the suite asks of its executor."""
 
     name: str
-    state: State
+    state: PreflightState
     meaning: str
 
 
@@ -67,7 +67,7 @@ class Dependency(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     name: str
     mode: Mode
-    state: State
+    state: PreflightState
     task_id: str = ""
 
 
@@ -76,7 +76,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     code: str
     problem: Code
-    state: State
+    state: PreflightState
     severity: Severity
     source: str
     task_id: str = ""
@@ -103,7 +103,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
     dependencies: list[Dependency] = []
     diagnostics: list[Diagnostic] = []
 
-    def states(self) -> Iterator[State]:
+    def states(self) -> Iterator[PreflightState]:
         """Yield the state of every item that counts: those of disabled tasks do not."""
         for task in self.tasks:
             yield from (requirement.state for requirement in task.requirements if task.enabled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.model.loaded import Suite
-from waza.model.preflight import Capability, Dependency, Diagnostic, State, worst
+from waza.model.preflight import Capability, Dependency, Diagnostic, PreflightState, worst
 from waza.preflight.diagnosis import make_diagnostic
 from waza.problem import Code, Problem
 
@@ -49,7 +49,7 @@ def _check_execution(dependencies: Sequence[Dependency]) -> Capability:
 
 def _check_servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     modes = {one.mode for one in dependencies if one.kind == "mcp_server"}
-    state: State = "verified"
+    state: PreflightState = "verified"
     if not modes:
         meaning = "no MCP server is declared"
     elif not suite.capabilities.mcp:
@@ -64,7 +64,7 @@ def _check_servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capabili
 
 def _check_commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     executor = suite.file.config.executor
-    state: State = "verified"
+    state: PreflightState = "verified"
     if not any(one.kind == "command" for one in dependencies):
         meaning = "no program is mocked"
     elif suite.capabilities.command_mocks:
@@ -77,7 +77,7 @@ def _check_commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capabil
 def _check_boundary(suite: Suite) -> Capability:
     executor = suite.file.config.executor
     limited = any(task.target and task.target.policy in ("deny_all", "allow_list") for task in suite.tasks)
-    state: State = "verified"
+    state: PreflightState = "verified"
     if not limited:
         meaning = "no agent limits its tools"
     elif not suite.capabilities.tool_policy:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from waza.kit.decode import Document, format_path
 from waza.model.loaded import Suite
 from waza.model.mocks import CommandMock, McpMock
-from waza.model.preflight import Dependency, Diagnostic, Mode, State
+from waza.model.preflight import Dependency, Diagnostic, Mode, PreflightState
 from waza.model.suite import GraderEntry
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
@@ -89,9 +89,9 @@ class Dependencies:
     def _executor(self) -> Iterator[Dependency]:
         name = self._file.config.executor
         unknown = any(problem.code == "unknown-executor" for problem in self._loading.problems)
-        known_state: State = "invalid" if unknown else "verified"
+        known_state: PreflightState = "invalid" if unknown else "verified"
         known = self._loading.capabilities
-        state: State = known_state if known_state == "invalid" or known.scripted else "unresolved"
+        state: PreflightState = known_state if known_state == "invalid" or known.scripted else "unresolved"
         mode: Mode = "mocked" if known.scripted else "subprocess" if known.local_program else "live"
         yield Dependency(kind="executor", name=name, mode=mode, state=state)
 
@@ -110,7 +110,7 @@ class Dependencies:
                 yield self._live(name, task.id)
 
     def _live(self, name: str, task_id: str) -> Dependency:
-        state: State = "unresolved" if self._loading.capabilities.mcp else "unsupported"
+        state: PreflightState = "unresolved" if self._loading.capabilities.mcp else "unsupported"
         return Dependency(kind="mcp_server", name=name, mode="live", state=state, task_id=task_id)
 
     def _mocks(
@@ -219,7 +219,7 @@ class Dependencies:
                 state = "invalid" if broken else self._state(self._document, "adversarial", "packs", i)
                 yield Dependency(kind="pack", name=name.strip(), mode="locked-cache", state=state)
 
-    def _state(self, document: Document, *path: str | int) -> State:
+    def _state(self, document: Document, *path: str | int) -> PreflightState:
         return self._diagnostics.state(document.file, format_path(path))
 
 

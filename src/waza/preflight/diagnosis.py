@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from waza.model.preflight import Diagnostic, Severity, State, worst
+from waza.model.preflight import Diagnostic, PreflightState, Severity, worst
 from waza.problem import Code, Problem, display_path
 from waza.suite.loading import Loading
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
@@ -86,7 +86,11 @@ _OF_SCHEMA = frozenset[Code](
 # What the executor lacks.
 _LACKS = frozenset[Code](("capability", "mcp-servers", "tool-boundary"))
 
-_SEVERITIES: dict[State, Severity] = {"unresolved": "warning", "unsupported": "warning", "invalid": "error"}
+_SEVERITIES: dict[PreflightState, Severity] = {
+    "unresolved": "warning",
+    "unsupported": "warning",
+    "invalid": "error",
+}
 _REMEDIES = {
     "eval.read": "name the file of a suite that can be read",
     "grader.lock": _GET,
@@ -99,7 +103,7 @@ _REMEDIES = {
 
 def make_diagnostic(
     problem: Problem,
-    state: State,
+    state: PreflightState,
     *,
     task_id: str = "",
     requirement_id: str = "",
@@ -161,7 +165,7 @@ class LoaderDiagnostics:
             self._diagnostic(problem) for problem in self._problems if not _is_reported_as_capability(problem)
         ]
 
-    def state(self, file: str, path: str) -> State:
+    def state(self, file: str, path: str) -> PreflightState:
         """Return the state of the value at a path of a file."""
         below = (f"{path}.", f"{path}[")
         return worst(
@@ -181,7 +185,7 @@ class LoaderDiagnostics:
         return make_diagnostic(problem, _state(problem), task_id=task_id, level=level)
 
 
-def _state(problem: Problem) -> State:
+def _state(problem: Problem) -> PreflightState:
     if problem.code == "missing-module":
         return "unresolved"  # it is only to be fetched
     if problem.code == "unmatched-pattern":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from waza.model.preflight import CheckedRequirement, Diagnostic, PreflightCheck, State, worst
+from waza.model.preflight import CheckedRequirement, Diagnostic, PreflightCheck, PreflightState, worst
 from waza.model.task import Requirement
 from waza.preflight.diagnosis import make_diagnostic
 from waza.suite.loading import TaskSource
@@ -57,7 +57,9 @@ def _describe_verified(requirement: Requirement) -> str:
     return f"each of its {len(requirement.checks)} checks names one grader"
 
 
-def _describe_requirement(requirement: Requirement, state: State, meaning: str) -> CheckedRequirement:
+def _describe_requirement(
+    requirement: Requirement, state: PreflightState, meaning: str
+) -> CheckedRequirement:
     return CheckedRequirement(
         id=requirement.id,
         category=requirement.category,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from waza.model.preflight import Dependency, Diagnostic, ListedTask, Preflight, PreflightCheck, State
+from waza.model.preflight import Dependency, Diagnostic, ListedTask, Preflight, PreflightCheck, PreflightState
 from waza.report.words import ERROR, FAILED, PASSED, SKIPPED, one_line
 
-_MARKS: dict[State, str] = {
+_MARKS: dict[PreflightState, str] = {
     "verified": PASSED,
     "unresolved": ERROR,
     "unsupported": SKIPPED,
@@ -71,7 +71,7 @@ def _belongs(diagnostic: Diagnostic) -> tuple[tuple[str, str], ...]:
     return ("task", diagnostic.task_id), ("requirement", diagnostic.requirement_id)
 
 
-def _marked(state: State, what: str) -> str:
+def _marked(state: PreflightState, what: str) -> str:
     word = "" if state == "verified" else f" {state}"
     return f"{_MARKS[state]}{word} {what}"
 

@@ -14,17 +14,17 @@ from waza.report.rows import TaskRow
 from waza.report.section import Table
 from waza.report.words import one_line, status_mark
 from waza.report.wrap import wrap
-from waza.results.requirements import CheckOutcome, Meaning, RequirementOutcome, State
+from waza.results.requirements import CheckOutcome, Meaning, RequirementOutcome, RequirementState
 
 NOTE = "Requirements change no status. A recorded pass says what a grader recorded, and no more."
 """What belongs under every list of them."""
 
-_WORDS: dict[State, str] = {
+_WORDS: dict[RequirementState, str] = {
     "grader_recorded_pass": "recorded pass",
     "grader_recorded_failure": "recorded failure",
     "unresolved": "unresolved",
 }
-_STATUSES: dict[State, Literal["passed", "failed", "error"]] = {
+_STATUSES: dict[RequirementState, Literal["passed", "failed", "error"]] = {
     "grader_recorded_pass": "passed",
     "grader_recorded_failure": "failed",
     "unresolved": "error",
@@ -132,7 +132,7 @@ def _describe_check(check: CheckOutcome) -> str:
     return f"{check.grader}{turn}: {check.fault or _describe_observed(check.state, check.meaning)}"
 
 
-def _describe_observed(state: State, meaning: Meaning) -> str:
+def _describe_observed(state: RequirementState, meaning: Meaning) -> str:
     """Return what a state rests on, in words."""
     if state == "unresolved" and meaning == "insufficient_evidence":
         return _UNRECORDED

@@ -45,7 +45,7 @@ from waza.results.ending import (
 from waza.results.figures import TaskOutline, outline_of
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
-from waza.results.requirements import State as Recorded
+from waza.results.requirements import RequirementState
 from waza.results.routing import list_wrong
 from waza.results.selection import describe_selection
 from waza.results.treatment import recorded_treatment
@@ -113,7 +113,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def attacks(self) -> AttackOutcome | None:
         """What packs of attacks show, held to what trials recorded; None for a run without packs."""
-        boundaries = dict[str, list[Recorded]]()
+        boundaries = dict[str, list[RequirementState]]()
         for line in self.requirements:
             if line.outcome.category == BOUNDARY:
                 boundaries.setdefault(line.task_id, []).append(line.outcome.state)

@@ -13,7 +13,7 @@ import msgspec
 
 from waza.model.requirement import RecordedCheck, RecordedRequirement
 
-State = Literal["unresolved", "grader_recorded_pass", "grader_recorded_failure"]
+RequirementState = Literal["unresolved", "grader_recorded_pass", "grader_recorded_failure"]
 Meaning = Literal[
     "grader_observation",
     "qualitative_observation",
@@ -38,7 +38,7 @@ _OF_TYPE: dict[str, Meaning] = {
 class CheckState(NamedTuple):
     """What one trial says of one check."""
 
-    state: State
+    state: RequirementState
     meaning: Meaning
 
 
@@ -107,7 +107,7 @@ class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     grader: str
     after_turn: int | None
-    state: State
+    state: RequirementState
     meaning: Meaning
     passed: int
     """Trials with a recorded pass."""
@@ -129,7 +129,7 @@ class RequirementOutcome(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     category: str
     description: str
-    state: State
+    state: RequirementState
     meaning: Meaning
     """That of the first check which decides the state."""
     passed: int
@@ -245,7 +245,7 @@ def _join_check(check: RecordedCheck, trials: Sequence[CheckState], missing: int
     )
 
 
-def _worst(states: Iterable[State]) -> State:
+def _worst(states: Iterable[RequirementState]) -> RequirementState:
     """Return the state of a whole by those of its parts; without parts nothing is known."""
     found = set(states)
     if "grader_recorded_failure" in found:

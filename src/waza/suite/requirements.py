@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from waza.kit.decode import Document
 from waza.kit.names import did_you_mean
-from waza.model.preflight import State
+from waza.model.preflight import PreflightState
 from waza.model.requirement import RecordedCheck, RecordedRequirement
 from waza.model.suite import GraderEntry
 from waza.model.task import Requirement, RequirementCheck, TaskFile
@@ -41,7 +41,7 @@ class Gap(NamedTuple):
     """What keeps a requirement from being verified, and where in the task's file."""
 
     code: Code
-    state: State
+    state: PreflightState
     path: Path
     message: str
     hint: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.author.assure.references import JoinedCase
-from waza.author.assure.report import CaseReport, CaseVerdict, State
+from waza.author.assure.report import CaseReport, CaseState, CaseVerdict
 from waza.author.prove.graders import ProvableGrader
 from waza.author.prove.probe import render_prompts
 from waza.graders.base import asks_judge
@@ -75,7 +75,9 @@ def _prompts(reference: JoinedCase) -> Iterator[str]:
     yield from (step.reply for step in user or () if step.reply is not None)
 
 
-def _conclude_named(own: CaseVerdict, others: Sequence[CaseVerdict], *, wanted: bool) -> tuple[State, str]:
+def _conclude_named(
+    own: CaseVerdict, others: Sequence[CaseVerdict], *, wanted: bool
+) -> tuple[CaseState, str]:
     """Return whether a case holds that names a grader, and why not."""
     if own.passed is None:
         return "not_judged", _explain([own], "reached no verdict")
@@ -88,7 +90,7 @@ def _conclude_named(own: CaseVerdict, others: Sequence[CaseVerdict], *, wanted: 
     return "not_held", f"{own.title} passes it{more}"
 
 
-def _conclude_all(verdicts: Sequence[CaseVerdict], *, wanted: bool) -> tuple[State, str]:
+def _conclude_all(verdicts: Sequence[CaseVerdict], *, wanted: bool) -> tuple[CaseState, str]:
     """Return whether a case holds that names no grader, and why not."""
     failed = [one for one in verdicts if one.passed is False]
     unknown = [one for one in verdicts if one.passed is None]

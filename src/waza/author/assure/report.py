@@ -10,7 +10,7 @@ from waza.author.check.finding import Finding
 from waza.model.mock import MockTurn
 from waza.model.references import Expectation
 
-State = Literal["held", "not_held", "not_judged"]
+CaseState = Literal["held", "not_held", "not_judged"]
 """`held`: the graders said what was expected. `not_judged`: a grader that had to say it reached no verdict."""
 
 
@@ -40,7 +40,7 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
     grader: str = ""
     after_turn: int | None = None
     reason: str = ""
-    state: State
+    state: CaseState
     why: str = ""
     file: str
     line: int
@@ -109,7 +109,7 @@ class AssuranceReport(msgspec.Struct, frozen=True, kw_only=True):
         """Whether all cases hold."""
         return all(one.state == "held" for one in self.cases)
 
-    def count(self, state: State) -> int:
+    def count(self, state: CaseState) -> int:
         """Return how many cases are in a state."""
         return sum(one.state == state for one in self.cases)
 

@@ -10,9 +10,9 @@ import msgspec
 from waza.author.assure.report import (
     AssuranceReport,
     CaseReport,
+    CaseState,
     CaseVerdict,
     GraderAssurance,
-    State,
     TaskAssurance,
 )
 from waza.author.check.text import finding_lines
@@ -21,8 +21,8 @@ from waza.model.mock import MockTurn, ScriptedSkill
 from waza.report.table import WIDTH, table
 from waza.report.words import ERROR, FAILED, PASSED, one_line
 
-_STATES: dict[State, str] = {"held": "holds", "not_held": "does not hold", "not_judged": "not judged"}
-_MARKS: dict[State, str] = {"held": PASSED, "not_held": FAILED, "not_judged": ERROR}
+_STATES: dict[CaseState, str] = {"held": "holds", "not_held": "does not hold", "not_judged": "not judged"}
+_MARKS: dict[CaseState, str] = {"held": PASSED, "not_held": FAILED, "not_judged": ERROR}
 _CASES = ("Case", "Task", "Must", "Grader", "Result")
 _GRADERS = ("Grader", "Must pass", "Must fail", "Assured")
 _TASKS = ("Task", "Must pass", "Must fail", "Assured")
@@ -64,7 +64,7 @@ def _head_lines(report: AssuranceReport) -> Iterator[str]:
     yield f"  {PASSED if report.passed else FAILED} {counts}"
 
 
-_COUNTED: dict[State, str] = {"held": "held", "not_held": "not held", "not_judged": "not judged"}
+_COUNTED: dict[CaseState, str] = {"held": "held", "not_held": "not held", "not_judged": "not judged"}
 
 
 def _coverage_lines(report: AssuranceReport, width: int) -> Iterator[str]:
