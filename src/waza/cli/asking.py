@@ -84,14 +84,17 @@ def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:
 
 def print_questions(asker: Asker, write: Write = print_line) -> None:
     """Print what would be asked, and how many tokens it has."""
+    estimated = asker.counter.name == "estimate"
     for number, question in enumerate(asker.questions, start=1):
-        write(f"== question {number} ({question.asker}), {_describe(question.tokens, asker)}")
+        tokens = describe_tokens(question.tokens, estimated=estimated)
+        write(f"== question {number} ({question.asker}), {tokens}")
         write(question.text)
         write("")
     total = sum(question.tokens for question in asker.questions)
     count = pluralize(len(asker.questions), "question")
-    write(f"{count} to {asker.name}, {_describe(total, asker)}; nobody was asked")
+    write(f"{count} to {asker.name}, {describe_tokens(total, estimated=estimated)}; nobody was asked")
 
 
-def _describe(tokens: int, asker: Asker) -> str:
-    return f"{tokens:,} tokens" + (" by an estimate" if asker.counter.name == "estimate" else "")
+def describe_tokens(tokens: int, *, estimated: bool) -> str:
+    """Return how many tokens something has, and whether they were estimated and not counted."""
+    return f"{tokens:,} tokens" + (" by an estimate" if estimated else "")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from waza.cli.options import complete_targets, format_option, json_option, output_option
 from waza.cli.paths import PATH
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EPILOG = """
 \b
@@ -79,16 +76,7 @@ def command() -> None:
 @format_option(["text", "table", "json", "sarif", "github"])
 @json_option("Print the report as JSON, same as --format json.")
 @output_option("Write the report as JSON to this file, too.")
-def cases(
-    *,
-    target: str,
-    references: Path,
-    review: bool,
-    judges: bool,
-    form: str,
-    as_json: bool,
-    output: Path | None,
-) -> int:
+def cases(**options: Any) -> int:
     """Hold the graders of a suite against reference cases: this answer must pass, that one must fail.
 
     Scripts give the answers, and the engine grades them as it does in a run, with the programs and hooks of the suite.
@@ -96,5 +84,4 @@ def cases(
     """
     from waza.cli.assure_command import AssureArguments, run_assure
 
-    given = AssureArguments(target, references, review, judges, "json" if as_json else form, output)
-    return run_assure(given)
+    return run_assure(AssureArguments(**options))

@@ -13,12 +13,13 @@ from waza.author.assure.calibrate_text import calibration_lines
 from waza.author.assure.calibration import Calibration
 from waza.author.assure.labels import Labels, find_labelled_results, read_labels
 from waza.author.assure.plan_calibration import CalibrationPlan, make_plan
+from waza.cli.asking import describe_tokens
 from waza.cli.choose_suites import choose_suite
 from waza.cli.open_project import open_project
 from waza.cli.open_results import find_runs, load_run
 from waza.cli.questions import can_ask, confirm
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import output_width, print_json, print_line, print_notice, print_problems
+from waza.cli.streams import make_progress, output_width, print_json, print_line, print_notice, print_problems
 from waza.cli.utf8 import require_utf8
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.text import pluralize
@@ -30,7 +31,7 @@ from waza.results.transcripts import read_transcript_records
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 
-_STEPS = 10  # lines of progress
+_LINES = 10  # of progress
 
 
 class CalibrateArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +106,7 @@ def _announce(given: CalibrateArguments, suite: Suite, plan: CalibrationPlan) ->
     config = suite.file.config
     judge = config.judge_model or "its default model"
     questions = pluralize(plan.questions * given.times, "question")
-    tokens = f"{plan.tokens * given.times:,} tokens{' by an estimate' if plan.estimated else ''}"
+    tokens = describe_tokens(plan.tokens * given.times, estimated=plan.estimated)
     text = (
         f"{questions} to the judge of {config.executor} ({judge}): {pluralize(len(plan.answers), 'answer')}, {given.times} "
         f"times each; {tokens}, without the answers of the judge"
@@ -133,13 +134,12 @@ def _calibrate(
     given: CalibrateArguments, suite: Suite, recorded: SuiteResult, plan: CalibrationPlan, project: Project
 ) -> Calibration:
     total = len(plan.answers) * given.times
-    done = 0
+    show, done = make_progress("asked", "times", max(1, total // _LINES)), 0
 
     def report() -> None:
         nonlocal done
         done += 1
-        if done * _STEPS // total > (done - 1) * _STEPS // total and done < total:
-            print_notice(f"asked {done} of {total} times")
+        show(done, total)
 
     replies, warnings = asyncio.run(ask_again(suite, recorded, plan.answers, given.times, project, report))
     return calibrate(suite, recorded, plan, replies, given.times, warnings)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from waza.author.assure.assure import assure
 from waza.author.assure.text import report_lines, review_lines, table_lines
@@ -13,7 +14,7 @@ from waza.cli.findings_output import print_findings
 from waza.cli.open_project import open_project
 from waza.cli.outputs import check_output
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import print_notice
+from waza.cli.streams import make_progress, print_notice
 from waza.errors import EXIT_FAILED, EXIT_OK
 from waza.kit.files import write_atomic
 from waza.kit.indented_json import indented_json
@@ -21,14 +22,15 @@ from waza.kit.indented_json import indented_json
 _STEP = 100  # cases between two lines of progress
 
 
-class AssureArguments(NamedTuple):
-    """The arguments and options of the command."""
+class AssureArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments and options of the command, named as in `waza.cli.assure`."""
 
     target: str
     references: Path
     review: bool
     judges: bool
     form: str
+    as_json: bool
     output: Path | None
 
 
@@ -40,16 +42,17 @@ def run_assure(given: AssureArguments) -> int:
     if given.output:
         check_output(given.output, [chosen.path, given.references])
     options = ProveOptions(
-        project=project, programs=True, judges=given.judges, report=_show_progress, say=print_notice
+        project=project,
+        programs=True,
+        judges=given.judges,
+        report=make_progress("judged", "cases", _STEP),
+        say=print_notice,
     )
     report = assure(chosen.path, chosen.skill_dir, given.references, options)
     if given.output:
         write_atomic(given.output, indented_json(report.to_json()))
     text = review_lines if given.review else report_lines
-    print_findings(report, given.form, text=text, table=table_lines, command="waza assure")
+    print_findings(
+        report, "json" if given.as_json else given.form, text=text, table=table_lines, command="waza assure"
+    )
     return EXIT_OK if report.passed else EXIT_FAILED
-
-
-def _show_progress(done: int, of: int) -> None:
-    if done % _STEP == 0 and done < of:
-        print_notice(f"judged {done} of {of} cases")

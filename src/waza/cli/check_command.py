@@ -12,7 +12,7 @@ from waza.cli.check_arguments import CheckArguments
 from waza.cli.find_targets import find_targets
 from waza.cli.findings_output import print_findings
 from waza.cli.open_project import open_project
-from waza.cli.streams import print_notice
+from waza.cli.streams import make_progress, print_notice
 from waza.errors import EXIT_ERROR
 from waza.suite.detect import DetectedSkill, describe_definition
 
@@ -29,7 +29,9 @@ def run_check(given: CheckArguments) -> int:
             describe_definition(one.definition, one.root, one.owner) for one in found
         ]  # names may be new
     options = CheckOptions(
-        counter=choose_counter(given.tokenizer), offline=given.offline, report=_show_progress
+        counter=choose_counter(given.tokenizer),
+        offline=given.offline,
+        report=make_progress("asked for", "addresses", _STEP),
     )
     report = check_targets(found, options)
     print_findings(report, given.form, text=report_lines, table=table_lines)
@@ -45,11 +47,6 @@ def _fix(found: Sequence[DetectedSkill]) -> None:
         print_notice(f"fixed {change.file}:{change.line}: {change.what}")
     if not changes:
         print_notice("nothing to fix")
-
-
-def _show_progress(done: int, of: int) -> None:
-    if done % _STEP == 0 and done < of:
-        print_notice(f"asked for {done} of {of} addresses")
 
 
 def _exit_code(report: CheckReport, given: CheckArguments) -> int:

@@ -9,7 +9,7 @@ from waza.cli.check_arguments import CheckArguments
 from waza.cli.choose_suites import choose_suites
 from waza.cli.findings_output import print_findings
 from waza.cli.open_project import open_project
-from waza.cli.streams import print_notice
+from waza.cli.streams import make_progress, print_notice
 from waza.errors import EXIT_ERROR, UsageError
 
 _STEP = 500  # runs between two lines of progress
@@ -33,7 +33,7 @@ def run_prove(given: CheckArguments) -> int:
             project=project,
             programs=given.programs,
             judges=given.judges,
-            report=_show_progress,
+            report=make_progress("ran", "probes", _STEP),
             say=print_notice,
         ),
         graders=given.prove,
@@ -45,8 +45,3 @@ def run_prove(given: CheckArguments) -> int:
         print_notice(f"Error: cannot be read as a suite: {', '.join(unreadable)}")
         return EXIT_ERROR
     return given.exit_code(report.findings)
-
-
-def _show_progress(done: int, of: int) -> None:
-    if done % _STEP == 0 and done < of:
-        print_notice(f"ran {done} of {of} probes")

@@ -17,7 +17,15 @@ import msgspec
 
 from waza.cli.open_project import open_project
 from waza.cli.open_results import find_runs
-from waza.cli.streams import Output, make_output_draw, print_json, print_line, print_notice, print_problems
+from waza.cli.streams import (
+    Output,
+    make_output_draw,
+    make_progress,
+    print_json,
+    print_line,
+    print_notice,
+    print_problems,
+)
 from waza.cli.upload import upload
 from waza.errors import EXIT_ERROR, EXIT_OK, UsageError, WazaError
 from waza.kit.files import write_atomic
@@ -36,7 +44,7 @@ from waza.stores.stored_runs import StoredResult, StoredRuns, display_name, open
 
 T = TypeVar("T")
 _AT_ONCE = 8  # downloads
-_OFTEN = 10 * 16  # objects between two lines of progress
+_STEP = 10 * 16  # objects between two lines of progress
 _PIECE = 2**20  # bytes
 _DIGEST = 12  # digits
 
@@ -53,7 +61,11 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     async def list(self, stored: StoredRuns) -> Sequence[StoredResult]:
         """Return these runs; say what is no run, and how far a long search is."""
         runs = await stored.list(
-            skill=self.skill, model=self.model, since=self.since, limit=self.limit, progress=_progress
+            skill=self.skill,
+            model=self.model,
+            since=self.since,
+            limit=self.limit,
+            progress=make_progress("read", "objects", _STEP),
         )
         for warning in stored.warnings:
             print_notice(f"warning: {warning}")
@@ -256,11 +268,6 @@ def _results_of(name: str, project: Project) -> Iterator[Path]:
     """Yield the results files that an argument means. Raises UsageError for a run without results."""
     for run in find_runs(name, project.directory).runs:
         yield run.file()
-
-
-def _progress(done: int, total: int) -> None:
-    if done % _OFTEN == 0:
-        print_notice(f"read {done} of {total}")
 
 
 def _in_store(work: Callable[[StoredRuns], Awaitable[T]], project: Project | None = None) -> T:

@@ -38,6 +38,19 @@ def print_problems(problems: Iterable[Problem]) -> None:
         print_notice(str(problem))
 
 
+def make_progress(did: str, what: str, step: int) -> Callable[[int, int], None]:
+    """Return what takes how much is done and of how much, and prints lines such as `judged 200 of 1000 cases`.
+
+    There is a line after each `step` of them, and none at the end.
+    """
+
+    def show(done: int, of: int) -> None:
+        if done % step == 0 and done < of:
+            print_notice(f"{did} {done} of {of} {what}")
+
+    return show
+
+
 def ask(question: str) -> str:
     """Ask a person on standard error, and return the line that was typed."""
     sys.stderr.write(escape_unsafe(question) + " ")
