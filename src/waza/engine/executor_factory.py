@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waza.engine.attempt_workspace import open_relay
-from waza.engine.provider import find_provider, secret_variables
+from waza.engine.provider import OPENAI_KEY, find_provider, openai_provider, secret_variables
 from waza.engine.wire import RunWire, open_wire
 from waza.errors import ExecutorError, RunError, WazaError
 from waza.executors import EXTRAS
@@ -94,16 +94,16 @@ def _executor_class(executor: str) -> Any:
     return kind
 
 
-def _grader_secrets(suite: Suite) -> frozenset[str]:
-    """Return the variables with secrets of graders, to be hidden from agents that are models."""
-    if not suite.capabilities.models:
-        return frozenset()
-    return frozenset(
-        name
-        for task in suite.tasks
-        for built in task.all_graders
-        for name in getattr(built.grader, "secret_variables", ())
-    )
+def _hidden_variables(suite: Suite, project: Project) -> frozenset[str]:
+    """Return the variables with keys of model servers; for agents that are models also those with secrets of graders."""
+    able = suite.capabilities
+    names = secret_variables(project.keys.provider)
+    if able.server_variables == "openai":
+        names.add(OPENAI_KEY)
+    if able.models:
+        graders = (built.grader for task in suite.tasks for built in task.all_graders)
+        names.update(name for grader in graders for name in getattr(grader, "secret_variables", ()))
+    return frozenset(names)
 
 
 def make_executor(
@@ -120,7 +120,7 @@ def make_executor(
         skill=suite.file.skill,
         provider=_find_provider(suite, project),
         judge_wire=wire.judges if wire else None,
-        hidden=frozenset(secret_variables(project.keys.provider)) | _grader_secrets(suite),
+        hidden=_hidden_variables(suite, project),
         shims=relay.bin if relay else None,
     )
     try:
@@ -130,5 +130,9 @@ def make_executor(
 
 
 def _find_provider(suite: Suite, project: Project) -> Provider | None:
-    """Return the model server of the project, if the executor of the suite asks it."""
-    return find_provider(os.environ, project.keys.provider) if suite.capabilities.models else None
+    """Return the model server of the project, or of the usual variables, if the executor of the suite asks it."""
+    able = suite.capabilities
+    if not able.models:
+        return None
+    found = find_provider(os.environ, project.keys.provider)
+    return openai_provider(os.environ) if found is None and able.server_variables == "openai" else found

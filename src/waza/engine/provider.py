@@ -18,6 +18,8 @@ VARIABLES = {
     "bearer_token": ("COPILOT_BEARER_TOKEN", "COPILOT_PROVIDER_BEARER_TOKEN"),
 }
 DEFAULT_TYPE = "openai"
+OPENAI_KEY, OPENAI_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+OPENAI = "https://api.openai.com/v1"
 
 
 def find_provider(environ: Mapping[str, str], keys: ProviderKeys | None) -> Provider | None:
@@ -51,6 +53,16 @@ def find_provider(environ: Mapping[str, str], keys: ProviderKeys | None) -> Prov
         api_key=environ.get(keys.api_key_env, "") if keys.api_key_env else "",
         headers=keys.headers,
     )
+
+
+def openai_provider(environ: Mapping[str, str]) -> Provider | None:
+    """Return the model server of the variables that clients of OpenAI use; None where neither is set. Raises RunError for a bad address."""
+    url, key = environ.get(OPENAI_URL, ""), environ.get(OPENAI_KEY, "")
+    if not (url or key):
+        return None
+    if url:
+        _check(url, OPENAI_URL)
+    return Provider(base_url=url or OPENAI, api_key=key)
 
 
 def secret_variables(keys: ProviderKeys | None) -> set[str]:

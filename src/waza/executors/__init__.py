@@ -8,17 +8,37 @@ from waza.model.capabilities import Capabilities
 
 TYPES = {
     "a2a": "waza.executors.a2a:A2AExecutor",
+    "chat": "waza.executors.chat:ChatExecutor",
     "command": "waza.executors.command:CommandExecutor",
     "copilot-sdk": "waza.executors.copilot:CopilotExecutor",
     "mock": "waza.executors.mock:MockExecutor",
 }
 
 # What to install for those that need more: the extra, and what it brings.
-EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub Copilot SDK")}
+EXTRAS = {
+    "a2a": ("m365", "the A2A SDK"),
+    "chat": ("chat", "httpx, and mcp for MCP servers"),
+    "copilot-sdk": ("copilot", "the GitHub Copilot SDK"),
+}
 
 # What each can do and see. They are not in the classes, so that a suite is checked without importing an SDK.
 CAPABILITIES = {
     "a2a": Capabilities(),
+    "chat": Capabilities(
+        judge=True,
+        skills=True,
+        tool_policy=True,
+        tool_calls=True,
+        mcp=True,
+        command_mocks=True,
+        usage=True,
+        efforts=True,
+        models=True,
+        repeatable=True,
+        wire=True,
+        server_variables="openai",
+        idle_timeout=120,
+    ),
     "command": Capabilities(skills=True, command_mocks=True, local_program=True, wire=True),
     "copilot-sdk": Capabilities(
         judge=True,

@@ -10,6 +10,8 @@ from uuid import uuid4
 from copilot import CopilotClient, CopilotSession
 
 from waza.errors import ExecutorError, OutsideError
+from waza.executors._probe import probe
+from waza.executors._servers import start_limits
 from waza.executors._system import given_target
 from waza.executors.copilot_client import LOGIN, Clients, quiet_logging
 from waza.executors.copilot_events import Collector, Meter
@@ -17,8 +19,7 @@ from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, agent_policy
-from waza.executors.copilot_probe import probe
-from waza.executors.copilot_servers import Servers, start_limits
+from waza.executors.copilot_servers import Servers
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import replace_surrogates
 from waza.model.agent import AttemptWorkspace, Limits, Setup

@@ -123,12 +123,12 @@ class Clients:
 
     async def _start(self, number: int, environment: Mapping[str, str]) -> CopilotClient:
         own = RuntimeDirectories(self.scratch, number)
-        variables = agent_environment(os.environ, self.setup, own, environment)
+        variables = agent_environment(os.environ, self.setup, own.agent, environment)
         own.make(variables.get("PATH", os.defpath))
-        path = await unpack_runtime(runtime_path(os.environ), shared_cache(os.environ), own.home)
+        path = await unpack_runtime(runtime_path(os.environ), shared_cache(os.environ), own.agent.home)
         mark, variables[MARK] = new_mark()
         client = await asyncio.to_thread(_client, path, variables, own, self.setup)
-        self._marks[client], self._temporary[client] = mark, own.temporary
+        self._marks[client], self._temporary[client] = mark, own.agent.temporary
         try:
             async with asyncio.timeout(START_LIMIT):
                 await client.start()
@@ -167,7 +167,7 @@ def _client(
             connection=RuntimeConnection.for_stdio(path=str(path)) if path else None,
             env=variables,
             base_directory=str(own.state),
-            working_directory=str(own.home),
+            working_directory=str(own.agent.home),
             github_token=None if setup.provider else token,
             use_logged_in_user=False,
             log_level="error",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from waza.executors._servers import mcp_servers
 from waza.executors._system import system_text
 from waza.executors.copilot_client import user_agent
-from waza.executors.copilot_servers import mcp_servers
 from waza.model.agent import AttemptWorkspace, Provider, Setup
 from waza.model.task import Task
 

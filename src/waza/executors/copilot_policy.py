@@ -11,7 +11,8 @@ from typing import Any, Literal
 import msgspec
 from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
-from waza.model.agent import READING, JudgeQuestion
+from waza.executors._tool_list import agent_tools, authorises, judge_tools
+from waza.model.agent import JudgeQuestion
 from waza.model.mocks import SHELLS
 from waza.model.observation import COMPLETE, START, Denial, Event
 from waza.model.skill import Target, allowed_by, allows, canonical_tool, server_prefix
@@ -26,13 +27,6 @@ _NATIVE = {
 LAUNCHER = "task"  # what an unnamed workflow or a sub-agent launch goes by
 
 Hook = Callable[[Mapping[str, Any], Mapping[str, str]], Awaitable[dict[str, Any] | None]]
-
-
-# Tools that are of no use without each other. Which of the writing ones there are depends on the model.
-_TOGETHER = (
-    ("bash", "read_bash", "write_bash", "stop_bash", "list_bash"),
-    ("write", "create", "apply_patch"),
-)
 
 
 class ToolPolicy:
@@ -101,7 +95,7 @@ class ToolPolicy:
                 kind or "unknown", kind or "unknown", f"permission requests of kind {kind!r} are not known"
             )
         # What a hook asks for comes without its source, as in transcripts.
-        matches = allows if kind == "hook" else _authorises
+        matches = allows if kind == "hook" else authorises
         if any(matches(declared, identity) for declared in self.declared):
             return ""
         return self._deny(identity, kind, self.reason.format(tool=repr(identity)))
@@ -172,10 +166,8 @@ class ToolPolicy:
 
 def agent_policy(target: Target | None, servers: Collection[str] = ()) -> ToolPolicy:
     """Return the policy of an agent's session with these MCP servers: the `tools:` list of a custom agent, else none."""
-    declared = target.tools if target is not None and target.kind == "agent" else None
-    if declared is not None and not declared:
-        return ToolPolicy(declared, "the agent declares tools: [], so no tool is allowed")
-    return ToolPolicy(declared, "the agent's tools: list does not allow {tool}", servers)
+    tools = agent_tools(target)
+    return ToolPolicy(tools.declared, tools.reason, servers)
 
 
 def judge_policy(question: JudgeQuestion, agent: ToolPolicy | None) -> ToolPolicy:
@@ -183,15 +175,8 @@ def judge_policy(question: JudgeQuestion, agent: ToolPolicy | None) -> ToolPolic
 
     `agent` is the policy of the session in which the judge goes on: it holds there too, and the judge only reads.
     """
-    custom = [f"custom:{tool.name}" for tool in question.tools]
-    if agent is not None:
-        reading = [name for name in READING if agent.declared is None or allowed_by(agent.declared, name)]
-        return ToolPolicy(
-            [*reading, *custom], "a judge in the agent's session only reads; {tool} is not allowed"
-        )
-    groups = (group for group in _TOGETHER if any(allowed_by(question.may_use, name) for name in group))
-    usable = dict.fromkeys([*question.may_use, *(name for group in groups for name in group)])
-    return ToolPolicy([*usable, *custom], "config.tools of the judge's grader does not allow {tool}")
+    tools = judge_tools(question, agent.declared if agent else None, continues=agent is not None)
+    return ToolPolicy(tools.declared, tools.reason)
 
 
 def _is_missing(tool: str, result: Any) -> bool:
@@ -225,12 +210,6 @@ def _with_session(tool: str, token: str) -> str:
     if tool == "powershell":
         return f"$env:WAZA_MOCK_SESSION = '{token}'; "
     return f"export WAZA_MOCK_SESSION='{token}'; "
-
-
-def _authorises(declared: str, identity: str) -> bool:
-    """Return whether a declared name means an identity whose source is known: prefixes must be equal."""
-    builtin = ":" not in declared.strip().lower().removeprefix("builtin:")
-    return allows(declared, identity) and (builtin or ":" in identity)
 
 
 def permission_kind(request: Any) -> str:

@@ -24,6 +24,11 @@ def list_first(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def list_choices(names: Sequence[str]) -> str:
+    """Return names for a message, of which one is to be chosen: `a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def fold_case(text: str) -> str:
     """Return the text as it is compared without regard to case: character by character, by simple folding.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
@@ -42,6 +44,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Its agent takes the address and the key of a model server for each attempt, so that waza can stand between them."""
     seen_by_wire: bool = False
     """Tool calls and tokens are known from the requests of the agent alone (`config.wire`)."""
+    server_variables: Literal["", "openai"] = ""
+    """`openai`: where the project configures no model server, its agent asks the one of OPENAI_BASE_URL and OPENAI_API_KEY."""
     idle_timeout: float = 0
     """Seconds without an event that end a turn, where the suite sets no `idle_timeout_seconds`; 0: no limit."""
 
@@ -61,5 +65,5 @@ NOUNS = {
 }
 """What a capability gives, by its name, for messages."""
 
-EVERYTHING = Capabilities(**dict.fromkeys(NOUNS, True), repeatable=True)
+EVERYTHING = msgspec.structs.replace(Capabilities(repeatable=True), **dict.fromkeys(NOUNS, True))
 """Assumed of an executor that is not known, so that its name is the only mistake that is reported."""

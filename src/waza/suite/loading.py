@@ -13,6 +13,7 @@ from waza.errors import SuiteError
 from waza.graders.base import ConfigMistake, ExactName, GraderLocation
 from waza.kit import yaml
 from waza.kit.decode import Document
+from waza.kit.text import list_choices
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.cost import PriceKeys
 from waza.model.mock import MockScript
@@ -179,7 +180,7 @@ class Loading(msgspec.Struct, kw_only=True):
         return ConfigMistake(
             code=_CODES.get(capability, "capability"),
             message=f"has no effect with the executor {name!r}" if warning else needs,
-            hint="" if warning else f"use executor: {' or '.join(executors_with(capability))}, or {hint}",
+            hint="" if warning else f"use executor: {list_choices(executors_with(capability))}, or {hint}",
             warning=warning,
         )
 

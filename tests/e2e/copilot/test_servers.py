@@ -16,7 +16,7 @@ from tests.support.model_server import Call, Reply, Step
 from tests.support.program import waza, write_tree
 
 from waza.errors import ExecutorError
-from waza.executors.copilot_servers import mcp_servers
+from waza.executors._servers import mcp_servers
 
 pytestmark = pytest.mark.slow
 

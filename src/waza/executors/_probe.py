@@ -24,7 +24,7 @@ async def probe(provider: Provider) -> None:
             timeout=LIMIT,
             headers={**http.UNCOMPRESSED, **_credentials(provider), **provider.headers},
             event_hooks={"response": [http.limit_body_async]},
-            trust_env=address.host not in _LOOPBACK,  # the runtime asks this machine without a proxy, too
+            trust_env=address.host not in _LOOPBACK,  # agents ask this machine without a proxy, too
         ) as client:
             response = await client.get(address)
     except httpx.TimeoutException as error:
