@@ -67,8 +67,8 @@ def command(
     Sessions and questions to judges are counted; tokens, credits and time are estimated from earlier runs. The JSON is a
     list with a plan for each model.
     """
-    from waza.author.plan_report import print_plan
-    from waza.author.plan_size import plan_size
+    from waza.author.plan.plan_size import plan_size
+    from waza.author.plan.text import print_plan
     from waza.cli.choose_suites import choose_suites
     from waza.cli.open_project import open_project
     from waza.cli.streams import make_output_draw, print_json, print_notice, print_problems

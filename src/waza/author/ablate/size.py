@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from waza.author.ablate.copies import suite_with, tasks_with_skill
-from waza.author.plan_size import SizePlan, count_units, plan_size
+from waza.author.plan.plan_size import plan_size
+from waza.author.plan.power import count_units
+from waza.author.plan.report import SizePlan
 from waza.kit.text import pluralize
 from waza.model.loaded import Suite
 from waza.model.skill import Target

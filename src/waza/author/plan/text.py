@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from waza.author.plan_size import Deviation, NeededSize, PlannedPower, SizeEstimate, SizePlan, SizeRange
+from waza.author.plan.report import Deviation, NeededSize, PlannedPower, SizeEstimate, SizePlan, SizeRange
 from waza.kit.text import pluralize
 from waza.model.cost import Cost
 from waza.report.section import Draw, facts
