@@ -16,8 +16,8 @@ from waza.author.ablate.text import print_ablation, print_parts
 from waza.author.tokens.count import choose_counter
 from waza.cli.choose_suites import choose_suite
 from waza.cli.open_project import open_project
-from waza.cli.questions import can_ask, confirm
-from waza.cli.streams import make_output_draw, print_json, print_line, print_notice
+from waza.cli.questions import may_spend
+from waza.cli.streams import make_output_draw, print_json, print_line, print_notice, print_problems
 from waza.engine.cancellation import Cancellation
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import is_inside
@@ -54,8 +54,7 @@ def ablate_command(given: AblateArguments) -> int:
         executor=given.executor, models=models, trials=given.trials, skill_dir=chosen.skill_dir
     )
     suite = load(chosen.path, options)
-    for problem in suite.warnings:
-        print_notice(str(problem))
+    print_problems(suite.warnings)
     target, counter = find_target(suite), choose_counter()
     directory = _directory(given.directory, target)
     found = find_parts(target, counter, given.level)
@@ -76,7 +75,10 @@ def ablate_command(given: AblateArguments) -> int:
         print_notice(describe_size(size))
     for note in notes:
         print_notice(f"note: {note}")
-    if given.dry_run or not _may_start(given):
+    if given.dry_run:
+        return EXIT_OK
+    if not may_spend("Start?", yes=given.yes):
+        print_notice("Nothing was run")
         return EXIT_OK
     request = AblateRequest(
         suite=suite,
@@ -109,20 +111,6 @@ def _directory(given: Path | None, target: Target) -> Path | None:
             f"--dir: {display_path(directory)} is in the skill itself; name a directory elsewhere"
         )
     return directory
-
-
-def _may_start(given: AblateArguments) -> bool:
-    """Return whether to start. Raises UsageError where nobody can be asked."""
-    if given.yes:
-        return True
-    if not can_ask():
-        raise UsageError(
-            "nobody can be asked whether to start; --yes starts without asking, --dry-run runs nothing"
-        )
-    if confirm("Start?"):
-        return True
-    print_notice("Nothing was run")
-    return False
 
 
 class _Watcher:

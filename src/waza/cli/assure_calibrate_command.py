@@ -17,7 +17,7 @@ from waza.cli.asking import describe_tokens
 from waza.cli.choose_suites import choose_suite
 from waza.cli.open_project import open_project
 from waza.cli.open_results import find_runs, load_run
-from waza.cli.questions import can_ask, confirm
+from waza.cli.questions import may_spend
 from waza.cli.reject_document import refuse_document
 from waza.cli.streams import make_progress, output_width, print_json, print_line, print_notice, print_problems
 from waza.cli.utf8 import require_utf8
@@ -63,7 +63,8 @@ def run_calibrate(given: CalibrateArguments) -> int:
     _announce(given, suite, plan)
     if given.dry_run:
         return EXIT_OK
-    _ask_permission(given)
+    if not may_spend("Ask the judges?", yes=given.yes):
+        raise UsageError("no judge was asked")
     found = _calibrate(given, suite, recorded, plan, project)
     if given.as_json:
         print_json(msgspec.to_builtins(found))
@@ -119,15 +120,6 @@ def _announce(given: CalibrateArguments, suite: Suite, plan: CalibrationPlan) ->
         print_line(f"{text}; nobody was asked")
     else:
         print_notice(text)
-
-
-def _ask_permission(given: CalibrateArguments) -> None:
-    if given.yes:
-        return
-    if not can_ask():
-        raise UsageError("nobody was asked; --yes asks the judges without a question to you")
-    if not confirm("Ask the judges?"):
-        raise UsageError("nobody was asked")
 
 
 def _calibrate(

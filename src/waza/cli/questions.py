@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from waza.cli.streams import ask, print_notice
+from waza.errors import UsageError
 
 
 def can_ask() -> bool:
@@ -32,6 +33,20 @@ def ask_yes(question: str, *, default: bool = False) -> bool:
 def confirm(question: str) -> bool:
     """Return whether the answer is a clear yes; anything else is no, also the end of the input."""
     return ask(f"{question} [y/N]").strip().lower() in ("y", "yes")
+
+
+def may_spend(question: str, *, yes: bool) -> bool:
+    """Return whether to start what may cost: with `yes`, else if a person says so.
+
+    Raises UsageError where nobody can be asked.
+    """
+    if yes:
+        return True
+    if not can_ask():
+        raise UsageError(
+            "nobody can be asked whether to start; --yes starts without asking, --dry-run runs nothing"
+        )
+    return confirm(question)
 
 
 def ask_choice(question: str, choices: Sequence[str], default: str) -> str:
