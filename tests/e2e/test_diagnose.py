@@ -329,13 +329,30 @@ def test_a_repository_in_one_table(tmp_path: Path) -> None:
     run(tmp_path, [HELPED], "--trials", "1")  # newer, and without a baseline
     ended = waza("diagnose", ".waza/runs", "--format", "markdown", cwd=tmp_path)
     assert ended.code == 0
-    assert "2 runs left out: of each suite on a model one run counts" in ended.err
+    assert "2 runs left out: of each suite on an executor and a model one run counts" in ended.err
     assert ended.out.count("| keep |") == 1
     failing = waza(
         "diagnose", ".waza/runs", "first.json", "--fail-on", "harmful", "--fail-on", "keep", cwd=tmp_path
     )
     assert (failing.code, failing.out.count("keep:")) == (1, 1)
     assert waza("diagnose", "first.json", "--fail-on", "harmful", cwd=tmp_path).code == 0
+
+
+def test_a_run_on_the_mock_neither_hides_one_of_an_agent_nor_passes_for_one(tmp_path: Path) -> None:
+    run(tmp_path, [HELPED] * 6, "--baseline", "-o", str(tmp_path / "agent.json"))
+    results = strict_json((tmp_path / "agent.json").read_bytes())
+    for one in (results, results["baseline_outcome"]):
+        one["config"]["engine_type"] = "mock"
+        one["timestamp"] = "2999-01-31T12:00:00Z"
+    (tmp_path / "mock.json").write_text(json.dumps(results), encoding="utf-8")
+    ended = waza("diagnose", "agent.json", "mock.json", "--json", cwd=tmp_path)
+    of_agent, of_mock = strict_json(ended.out)["skills"]
+    assert (of_agent["executor"], of_mock["executor"], ended.err) == ("puppet", "mock", "")
+    assert of_mock["notes"][1:] == of_agent["notes"]
+    assert of_mock["notes"][0].startswith("the agent was the mock, which follows a script")
+    shown = waza("diagnose", "agent.json", "mock.json", cwd=tmp_path).out
+    assert "greeter on test-model (puppet)" in shown
+    assert "greeter on test-model (mock)" in shown
 
 
 def test_what_cannot_be_used(tmp_path: Path) -> None:

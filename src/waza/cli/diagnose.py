@@ -26,7 +26,7 @@ Examples:
   waza diagnose                                  the newest run
   waza diagnose inv-20260131T1425                all skills of one call of `waza run --baseline`
   waza diagnose results/ --json --fail-on harmful
-  waza diagnose .waza/runs --format markdown     the newest run of each suite and model
+  waza diagnose .waza/runs --format markdown     the newest run of each suite, executor and model
 
 \b
 Exit codes:
@@ -73,8 +73,8 @@ def command(
     """Say of each skill what is the matter with it, and what to do next, from runs with a baseline.
 
     RESULTS are results files, ids of runs or invocations, directories, or summaries of many skills; without any, the
-    newest run. Of several runs of a suite on a model the newest one with a baseline counts. docs/diagnosing.md states
-    the rules.
+    newest run. Of several runs of a suite on an executor and a model the newest one with a baseline counts.
+    docs/diagnosing.md states the rules.
     """
     from waza.author.diagnose.diagnose import diagnose
     from waza.errors import EXIT_FAILED, EXIT_OK
@@ -86,7 +86,10 @@ def command(
 
 
 def _open(sources: tuple[str, ...]) -> list[tuple[SavedRun, Outcome]]:
-    """Return the runs that the arguments mean, of each suite on a model the newest one, with a baseline if any has it."""
+    """Return the runs that the arguments mean, of each suite on an executor and a model the newest one.
+
+    One with a baseline counts before one without.
+    """
     from waza.cli.open_results import find_runs, open_run
     from waza.cli.streams import print_notice
     from waza.suite.project import find_project
@@ -98,14 +101,16 @@ def _open(sources: tuple[str, ...]) -> list[tuple[SavedRun, Outcome]]:
         for run in find_runs(source, project).runs:
             outcome = open_run(run)
             head = outcome.head
-            key = (head.skill, head.eval_name, head.config.model_id)
+            key = (head.skill, head.eval_name, head.config.engine_type, head.config.model_id)
             other = chosen.get(key)
             if other is None or _rank(outcome) > _rank(other[1]):
                 chosen[key] = (run, outcome)
             older += other is not None
     if older:
         runs_left = "run" if older == 1 else "runs"
-        print_notice(f"note: {older} {runs_left} left out: of each suite on a model one run counts")
+        print_notice(
+            f"note: {older} {runs_left} left out: of each suite on an executor and a model one run counts"
+        )
     return list(chosen.values())
 
 

@@ -62,6 +62,7 @@ def _diagnosis(head: SuiteResult, source: RunSource, found: SkillVerdict) -> Dia
         skill=suite_name(head),
         suite=head.eval_name,
         model=head.config.model_id,
+        executor=head.config.engine_type,
         run=source.run,
         verdict=found.verdict,
         why=found.why,

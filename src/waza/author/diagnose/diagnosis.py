@@ -66,6 +66,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the suite."""
     model: str
     """The model; empty: the default one."""
+    executor: str
+    """The type of the executor that ran the agent."""
     run: str
     """The id of the run, or the path of its results."""
     verdict: DiagnosisVerdict

@@ -18,15 +18,24 @@ _CEILING = 100.0  # no rate differs from another one by more points
 
 def print_diagnoses(found: Sequence[Diagnosis], draw: Draw) -> None:
     """Draw the table, and a section for each skill."""
-    rows = [_row(one) for one in found]
+    names = _names(found)
+    rows = [_row(name, one) for name, one in zip(names, found, strict=True)]
     draw("DIAGNOSIS", [Table(_TITLES, rows), *_legend(found)])
-    for one in found:
-        draw(one_line(run_name(one.skill, one.model)), list(_parts(one)))
+    for name, one in zip(names, found, strict=True):
+        draw(one_line(name), list(_parts(one)))
 
 
-def _row(one: Diagnosis) -> tuple[str, ...]:
+def _names(found: Sequence[Diagnosis]) -> list[str]:
+    """Return what skills on their models are called, with their executors where these differ."""
+    names = [run_name(one.skill, one.model) for one in found]
+    if len({one.executor for one in found}) < 2:
+        return names
+    return [f"{name} ({one.executor})" for name, one in zip(names, found, strict=True)]
+
+
+def _row(name: str, one: Diagnosis) -> tuple[str, ...]:
     return (
-        run_name(one.skill, one.model),
+        name,
         one.verdict,
         *(_value(figure) for figure in (one.lift, one.invocation_rate, one.effect_when_invoked)),
         f"{one.tokens_per_point.value:,.0f}" if one.tokens_per_point else _NONE,
