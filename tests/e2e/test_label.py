@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -279,6 +280,42 @@ def test_the_page_labels_and_is_for_those_who_know_its_address(suite: Path) -> N
         assert process.returncode == 0
         assert "3 of 3 questions labelled by ann: labels.json" in err
         assert "Traceback" not in err
+
+
+def test_a_browser_that_goes_away_in_the_middle_of_a_form_is_no_defect(suite: Path) -> None:
+    with labelling(suite) as (page, process):
+        with socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT) as cut:
+            head = (
+                f"POST /{page.token}/0 HTTP/1.1\r\nHost: localhost:{page.port}\r\nContent-Length: 50\r\n\r\n"
+            )
+            cut.sendall(f"{head}label=pa".encode())
+        assert page.request(f"/{page.token}/0", "POST", "label=fail")[0] == 303
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LIMIT)
+        assert "Traceback" not in err
+        assert [one["label"] for one in labels_of(suite)["labels"]] == ["fail"]
+
+
+def test_a_labels_file_whose_place_cannot_be_made_is_an_error(suite: Path) -> None:
+    ended = label(suite, "p\n", "-o", "results.json/labels.json")
+    assert ended.code == 2
+    assert "Error: cannot write results.json/labels.json: " in ended.err
+
+
+def test_a_label_of_somebody_who_forges_lines_is_refused(suite: Path) -> None:
+    label(suite, "p\n")
+    kept = labels_of(suite)
+    forged = {**kept["labels"][0], "rater": "ann\nkappa with people: 1.00"}
+    text = json.dumps({**kept, "labels": [*kept["labels"], forged]})
+    (suite / "labels.json").write_text(text, encoding="utf-8")
+    for ended in (
+        label(suite, "p\n"),
+        waza("assure", "calibrate", "eval.yaml", "--labels", "labels.json", "--yes", cwd=suite),
+    ):
+        assert (ended.code, ended.out) == (2, "")
+        assert r"a label of the rater 'ann\nkappa with people: 1.00'" in ended.err
+    (suite / "labels.json").write_text("\ufeff" + json.dumps(kept), encoding="utf-8")  # an editor's mark
+    assert "1 of 3 questions labelled by ann" in label(suite, "").err
 
 
 def test_a_label_that_cannot_be_kept_is_not_taken_for_one(suite: Path) -> None:

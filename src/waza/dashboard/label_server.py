@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -54,6 +54,8 @@ class LabelServer:
         except WazaError as error:  # the labels file cannot be read or written
             self.report(f"Error: {error}")
             response = _refuse(500, f"The label was not kept: {error}")
+        except ClientDisconnect:  # in the middle of a form: there is nobody to answer
+            return
         except Exception:  # noqa: BLE001  # a defect of ours must not end the server, nor show its insides
             self.report(traceback.format_exc())
             response = _refuse(500, "This is a defect of waza; the terminal of `waza label` says more.")

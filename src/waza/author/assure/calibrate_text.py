@@ -27,7 +27,7 @@ _NO_KAPPA = "cannot be computed, since both always gave the same label"
 def calibration_lines(found: Calibration, width: int) -> list[str]:
     """Return the lines of a report, at most so many columns wide."""
     lines = [
-        f"{found.suite}, {found.run}: {pluralize(len(found.judges), 'judge')}, asked {found.times} times about each answer"
+        f"{one_line(found.suite)}, {one_line(found.run)}: {pluralize(len(found.judges), 'judge')}, asked {found.times} times about each answer"
     ]
     for judge in found.judges:
         lines += ["", *_judge_lines(judge, width)]
@@ -40,7 +40,7 @@ def calibration_lines(found: Calibration, width: int) -> list[str]:
 
 
 def _judge_lines(judge: JudgeCalibration, width: int) -> Iterator[str]:
-    yield f"== {judge.grader} (judge: {judge.model or 'the default model'})"
+    yield f"== {one_line(judge.grader)} (judge: {one_line(judge.model) or 'the default model'})"
     yield from facts(list(_facts(judge)))
     if judge.pass_rate and judge.pass_rate.why:
         yield from wrap(f"The pass rate cannot be corrected: {judge.pass_rate.why}", width)

@@ -6,6 +6,7 @@ noticed. Several people may label the same answers.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import secrets
@@ -19,7 +20,7 @@ import msgspec
 from waza.errors import UsageError
 from waza.graders._ask_judge import EXPECTATION, read_prompt
 from waza.kit.directory_lock import lock_directory
-from waza.kit.files import write_atomic
+from waza.kit.files import write_atomic, write_error
 from waza.kit.indented_json import indented_json
 from waza.kit.moments import write_now
 from waza.kit.text import list_first, pluralize
@@ -33,6 +34,7 @@ Choice = Literal["pass", "fail", "unsure"]
 CHOICES: tuple[Choice, ...] = ("pass", "fail", "unsure")
 _LISTED = 5  # names in a message
 _LONGEST_NAME = 100  # characters
+_PROPER_NAME = f"write a name of 1 to {_LONGEST_NAME} characters"
 _SEEDS = 2**32
 
 
@@ -185,7 +187,7 @@ def _question(answer: RunAnswer, grader: str, validation: Validation) -> LabelQu
 def read_labels(path: Path) -> Labels:
     """Return the labels of a file. Raises UsageError if it cannot be read, or is not a labels file."""
     try:
-        labels = msgspec.json.decode(path.read_bytes(), type=Labels)
+        labels = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=Labels)
     except OSError as error:
         raise UsageError(f"{display_path(path)} cannot be read: {error.strerror}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -194,12 +196,19 @@ def read_labels(path: Path) -> Labels:
         ) from error
     seen = set[tuple[AnswerKey, str, str]]()
     for one in labels.labels:
+        if not is_rater(one.rater):
+            raise UsageError(f"{display_path(path)} has a label of the rater {one.rater!r}; {_PROPER_NAME}")
         if (who := (one.key, one.grader, one.rater)) in seen:
             raise UsageError(
                 f"{display_path(path)} has two labels of {one.rater} for {one.key} by {one.grader}; delete one of them"
             )
         seen.add(who)
     return labels
+
+
+def is_rater(name: str) -> bool:
+    """Tell whether a text can be the name of a rater: printable, and not blank."""
+    return bool(name.strip()) and len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def find_labelled_results(path: Path, labels: Labels) -> Path:
@@ -229,8 +238,8 @@ class Labelling:
 
         Raises UsageError for a labels file of another run, another seed than before, or no proper name.
         """
-        if not rater.strip() or len(rater) > _LONGEST_NAME or not rater.isprintable():
-            raise UsageError(f"--rater is {rater!r}; write a name of 1 to {_LONGEST_NAME} characters")
+        if not is_rater(rater):
+            raise UsageError(f"--rater is {rater!r}; {_PROPER_NAME}")
         self.path, self.rater = path, rater
         self._new = Labels(run=result.eval_id, results=_relative(results, path.parent))
         labels = self._read()
@@ -282,7 +291,10 @@ class Labelling:
             rater=self.rater,
             time=write_now(),
         )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(self.path, error) from error
         with lock_directory(self.path.parent):  # another rater may write to the same file
             labels = self._read()
             others = [
