@@ -323,6 +323,22 @@ def test_a_judge_that_is_not_that_of_the_run_corrects_nothing(tmp_path: Path) ->
     assert "the run asked its judge another question than now" in rate["why"]
 
 
+def test_a_grader_whose_own_judge_changed_corrects_nothing(tmp_path: Path) -> None:
+    verdicts = {"a": "pass", "b": "pass", "c": "fail"}
+    tasks = {task: play({"tone": [one]}) for task, one in verdicts.items()}
+    run(tmp_path, tasks, prompt_grader("tone", model="own"), config=["judge_model: first"])
+    label(tmp_path, "tone", {("a", 1): "pass", ("b", 1): "pass", ("c", 1): "fail"})
+    suite = (tmp_path / "eval.yaml").read_text(encoding="utf-8")
+    for change, why in (
+        (", model: own", ""),
+        (", model: other", "the judge of the run was own, and now it was other"),
+        ("", "the judge of the run was own, and now it was first"),
+    ):
+        (tmp_path / "eval.yaml").write_text(suite.replace(", model: own", change), encoding="utf-8")
+        rate = report(tmp_path)["judges"]["tone"]["pass_rate"]
+        assert (rate["why"], rate["corrected"] is None) == (why, bool(why))
+
+
 def test_trials_are_answers_of_their_own(tmp_path: Path) -> None:
     run(
         tmp_path,

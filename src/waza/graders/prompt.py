@@ -38,6 +38,9 @@ _CLOSING = (
 _USABLE = (*READING, "bash", "edit", "create", "apply_patch", "sql", "task", "web_fetch")
 _SHOWN = 500  # characters of an answer that holds no verdict
 
+JUDGE_MODEL, JUDGE_EFFORT = "judge_model", "judge_reasoning_effort"
+"""Details of a verdict whose grader has a model or an effort of its own; else they are those of `config`."""
+
 
 class Prompt(Grader, frozen=True, kw_only=True):
     """A model as the judge of the output, by a prompt or a rubric.
@@ -178,8 +181,11 @@ class Prompt(Grader, frozen=True, kw_only=True):
         return rubric
 
     def _apply_threshold(self, verdict: Verdict, rubric: Rubric | None) -> Verdict:
-        """Hold a verdict to the threshold, and note the rubric."""
-        details = {**verdict.details, "rubric": rubric.details} if rubric else verdict.details
+        """Hold a verdict to the threshold, and note the rubric, and the judge where it is not that of the suite."""
+        own = {JUDGE_MODEL: self.model, JUDGE_EFFORT: self.reasoning_effort}
+        details = {**verdict.details, **{key: value for key, value in own.items() if value}}
+        if rubric:
+            details["rubric"] = rubric.details
         if not verdict.passed or reaches(verdict.score, self.threshold):
             return msgspec.structs.replace(verdict, details=details)
         feedback = f"score {verdict.score:g} is below the threshold {self.threshold:g}; {verdict.feedback}"

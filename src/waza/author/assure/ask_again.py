@@ -12,6 +12,7 @@ from waza.author.prove.run_probes import keep_graders
 from waza.engine.plan import shared_workers
 from waza.engine.regrade import regrade
 from waza.graders._pairwise import NO_WINNER
+from waza.graders.prompt import JUDGE_EFFORT, JUDGE_MODEL
 from waza.model.event import RunEvent, TrialFinished
 from waza.model.loaded import Project, Suite
 from waza.model.result import SuiteResult, TaskResult, TrialResult, Validation
@@ -30,6 +31,10 @@ class AskedReply(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no verdict."""
     asked: str = ""
     """What it was asked, as far as its grader keeps that."""
+    own_model: str = ""
+    """The model of its judge, where its grader has one of its own."""
+    own_effort: str = ""
+    """The effort of its judge, where its grader has one of its own."""
     winners: tuple[str, ...] = ()
     """Of a pairwise judge: the winner with the baseline first, and that with the skill first."""
 
@@ -50,26 +55,36 @@ def read_reply(validation: Validation | None, error: str = "") -> AskedReply:
     if validation is None:
         return AskedReply(verdict="", error=error or NO_VERDICT)
     details = validation.details
-    asked = details.get("prompt")
-    asked = asked if isinstance(asked, str) else ""
+    asked, model, effort = (_text_of(details, key) for key in ("prompt", JUDGE_MODEL, JUDGE_EFFORT))
+    winners: tuple[str, ...] = ()
     if broken := details.get("error"):
-        return AskedReply(verdict="", error=str(broken), asked=asked)
-    if details.get("mode") == "pairwise":
-        return _read_pairwise(details, asked)
-    if "not_asked" in details or (
+        verdict, error = "", str(broken)
+    elif details.get("mode") == "pairwise":
+        verdict, error, winners = _read_pairwise(details)
+    elif "not_asked" in details or (
         "passes" in details and not details["passes"] and not details.get("failures")
     ):
-        return AskedReply(verdict="", error=validation.feedback or NO_VERDICT, asked=asked)
-    return AskedReply(verdict="pass" if validation.passed else "fail", asked=asked)
+        verdict, error = "", validation.feedback or NO_VERDICT
+    else:
+        verdict, error = "pass" if validation.passed else "fail", ""
+    return AskedReply(
+        verdict=verdict, error=error, asked=asked, own_model=model, own_effort=effort, winners=winners
+    )
 
 
-def _read_pairwise(details: Mapping[str, Any], asked: str) -> AskedReply:
+def _text_of(details: Mapping[str, Any], key: str) -> str:
+    found = details.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _read_pairwise(details: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...]]:
+    """Return the verdict of a comparison, why there is none, and the winners in both orders."""
     passes = [details.get(name) for name in ("pass1", "pass2")]
     read = [one if isinstance(one, dict) else {} for one in passes]
     if any(not one.get("winner") or one.get("reasoning") == NO_WINNER for one in read):
-        return AskedReply(verdict="", error=NO_WINNER, asked=asked)
+        return "", NO_WINNER, ()
     winners = tuple(str(one["winner"]) for one in read)
-    return AskedReply(verdict=winners[0] if winners[0] == winners[1] else "tie", asked=asked, winners=winners)
+    return winners[0] if winners[0] == winners[1] else "tie", "", winners
 
 
 async def ask_again(

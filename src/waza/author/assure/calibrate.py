@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from waza.author.assure.ask_again import AskedReply, Replies, read_reply
 from waza.author.assure.calibration import (
@@ -159,7 +160,7 @@ def _correct_rate(
     }
     verdicts = [one.verdict for key, one in then.items() if key.arm == "main" and one.verdict]
     measured = _share(verdicts.count("pass"), len(verdicts))
-    why = _describe_change(suite, recorded, grader, then, replies)
+    why = _describe_change(suite, recorded, then, replies)
     hits, rejections = (
         MeasuredShare(one.part, one.total) for one in (agreement.sensitivity, agreement.specificity)
     )
@@ -193,7 +194,6 @@ def _explain(measured: ShareFigure, agreement: HumanAgreement) -> str:
 def _describe_change(
     suite: Suite,
     recorded: SuiteResult,
-    grader: str,
     then: Mapping[AnswerKey, AskedReply],
     replies: Mapping[AnswerKey, Sequence[AskedReply]],
 ) -> str:
@@ -201,15 +201,44 @@ def _describe_change(
     engine, executor = recorded.config.engine_type, suite.file.config.executor
     if engine not in (executor, TRANSCRIPT):
         return f"the run asked its judge by the executor {engine}, and now it was {executor}"
-    before = recorded.config.judge_model or recorded.config.model_id
-    now = suite.file.config.judge_model or recorded.config.model_id
-    if before != now and not _own_models(suite, grader):
-        return f"the judge of the run was {before or 'the default model'}, and now it was {now or 'the default model'}"
+    judges = _Judges.of(recorded, suite)
     for key, all_times in replies.items():
-        earlier = then[key].asked if key in then else ""
-        if earlier and any(one.asked and one.asked != earlier for one in all_times):
+        earlier = then.get(key)
+        if earlier is None:
+            continue
+        before = judges.then(earlier)
+        for now in (judges.now(one) for one in all_times if one.verdict and earlier.verdict):
+            if before != now:
+                return f"the judge of the run was {_title(*before)}, and now it was {_title(*now)}"
+        if earlier.asked and any(one.asked and one.asked != earlier.asked for one in all_times):
             return f"the run asked its judge another question than now (as about {key})"
     return ""
+
+
+class _Judges(NamedTuple):
+    """The models and efforts of judges whose graders have none of their own: then, and now."""
+
+    models: tuple[str, str]
+    efforts: tuple[str, str]
+
+    @classmethod
+    def of(cls, recorded: SuiteResult, suite: Suite) -> _Judges:
+        then, now = recorded.config, suite.file.config
+        return cls(
+            (then.judge_model or then.model_id, now.judge_model or then.model_id),
+            (then.judge_reasoning_effort, now.judge_reasoning_effort or ""),
+        )
+
+    def then(self, reply: AskedReply) -> tuple[str, str]:
+        return reply.own_model or self.models[0], reply.own_effort or self.efforts[0]
+
+    def now(self, reply: AskedReply) -> tuple[str, str]:
+        return reply.own_model or self.models[1], reply.own_effort or self.efforts[1]
+
+
+def _title(model: str, effort: str) -> str:
+    """Return the name of a judge."""
+    return f"{model or 'the default model'}{f' with the effort {effort}' if effort else ''}"
 
 
 def _own_models(suite: Suite, grader: str) -> set[str]:
