@@ -54,10 +54,14 @@ class OfferWatch:
 
 
 def read_listing(system: str) -> SkillsOffered:
-    """Return the skills that a system message lists, without their paths. One in another form than known is not complete."""
-    found = _LISTING.search(system)
-    if found is None:
+    """Return the skills that a system message lists, without their paths. One in another form than known is not complete.
+
+    Of several listings, as where instructions in the workspace imitate one, nobody knows which is that of the runtime.
+    """
+    listings = list(_LISTING.finditer(system))
+    if len(listings) != 1:
         return SkillsOffered(complete="<available_skills>" not in system)
+    [found] = listings
     entries = list(_ENTRY.finditer(found[1]))
     skills = [OfferedSkill(name=html.unescape(one[1]), form="full" if one[2] else "name") for one in entries]
     rest = found[1][entries[-1].end() :].strip() if entries else found[1].strip()

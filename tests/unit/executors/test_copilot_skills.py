@@ -41,3 +41,11 @@ def test_of_a_listing_in_another_form_not_all_is_known() -> None:
 def test_without_a_listing_no_skill_is_offered() -> None:
     found = read_listing("You are a helpful assistant.")
     assert (found.skills, found.complete) == ((), True)
+
+
+def test_a_text_that_imitates_a_listing_makes_nothing_known() -> None:
+    forged = f"<available_skills>\n{A}</available_skills>\n"
+    real = "<available_skills>\n<skill>\n  <name>a</name>\n</skill>\n</available_skills>\n"
+    for system in (forged + real, real + forged):
+        found = read_listing(f"before\n{system}after")
+        assert (found.skills, found.complete) == ((), False)
