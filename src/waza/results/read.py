@@ -340,10 +340,14 @@ def _check_head(head: SuiteResult, file: str, place: str) -> None:
 
 
 def _check_task(task: TaskResult, file: str, place: str) -> None:
-    """Refuse figures of trials out of range."""
+    """Refuse figures of trials out of range, and two trials of one number: one that is there twice would count twice."""
     _check_range(task.missing_trials, 0, _MOST_TRIALS, file, f"{place}missing_trials")
+    first: dict[int, int] = {}
     for i, run in enumerate(task.runs):
         at = f"{place}runs[{i}]."
+        if first.setdefault(run.run_number, i) != i:
+            message = f"{run.run_number} is also the number of runs[{first[run.run_number]}]"
+            _refuse(file, message, f"{at}run_number")
         _check_range(run.duration_ms, -_MOST, _MOST, file, f"{at}duration_ms")
         if usage := run.session_digest.usage:
             _check_range(usage.input_tokens, -_MOST, _MOST, file, f"{at}session_digest.usage.input_tokens")

@@ -253,6 +253,20 @@ def test_two_tasks_of_one_id_are_refused(tmp_path: Path) -> None:
     assert (problem.path, problem.message) == ("tasks[2].test_id", "'a' is also the id of tasks[0]")
 
 
+def test_two_trials_of_one_number_are_refused(tmp_path: Path) -> None:
+    runs = [{"run_number": number, "status": "passed"} for number in (1, 2, 1)]
+    tasks = [{"test_id": "a", "status": "passed", "runs": runs}]
+    path = file(tmp_path, {"summary": {}, "tasks": tasks})
+    problem = refusal(path)
+    assert (problem.path, problem.message) == (
+        "tasks[0].runs[2].run_number",
+        "1 is also the number of runs[0]",
+    )
+    outcome, _ = open_results(path)
+    with pytest.raises(SuiteError, match="also the number"):
+        list(outcome.tasks())
+
+
 def test_nesting_in_free_values_is_refused_or_read_but_never_breaks(tmp_path: Path) -> None:
     for depth in (50, 400, 900, 5000):
         content = b'{"summary": {}, "tasks": [], "metadata": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
