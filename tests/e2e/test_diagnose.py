@@ -355,6 +355,21 @@ def test_a_run_on_the_mock_neither_hides_one_of_an_agent_nor_passes_for_one(tmp_
     assert "greeter on test-model (mock)" in shown
 
 
+def test_other_skills_say_nothing_of_the_skill_under_test(tmp_path: Path) -> None:
+    both = [*FULL, ["notes", "full", ""]]
+    run(tmp_path, [acting({"offered": both}, {})] * 6, "--baseline", "-o", str(tmp_path / "results.json"))
+    assert diagnose(tmp_path, "results.json")["offered"]["full"] == 6
+    results = strict_json((tmp_path / "results.json").read_bytes())
+    for task in results["tasks"]:
+        task["runs"][0].pop("skill_offered")
+    (tmp_path / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    found = diagnose(tmp_path, "results.json")
+    assert (found["offered"]["full"], found["offered"]["unknown"]) == (0, 6)
+    assert any(
+        "it is not known whether the agent was offered the skill greeter" in one for one in found["notes"]
+    )
+
+
 def test_what_cannot_be_used(tmp_path: Path) -> None:
     for arguments in (["nothing.json"], ["--margin", "0"], ["--fail-on", "bad"]):
         ended = waza("diagnose", *arguments, cwd=tmp_path)

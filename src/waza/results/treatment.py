@@ -92,7 +92,8 @@ class OfferedTask(Protocol):
 def see_trial(trial: OfferedTrial, skill: str, *, with_skills: bool, paired: bool) -> SeenTrial | None:
     """Return what a trial says of its arm; None for one that broke, and where no skill is under test.
 
-    Where arms are `paired`, and none of the skills is the one under test, they are about all that are offered.
+    Where arms are `paired`, and no skill is the one under test, they are about all that are offered; other skills say nothing of
+    one that is.
     """
     if trial.status == "error":
         return None
@@ -102,9 +103,9 @@ def see_trial(trial: OfferedTrial, skill: str, *, with_skills: bool, paired: boo
         return SeenTrial(with_skills, offer, twin)
     if not paired:
         return None
-    return SeenTrial(
-        with_skills, "unknown" if not isinstance(others, list) else "full" if others else "absent"
-    )
+    if skill or not isinstance(others, list):
+        return SeenTrial(with_skills, "unknown")
+    return SeenTrial(with_skills, "full" if others else "absent")
 
 
 def judge_treatment(trials: Iterable[SeenTrial], skill: str) -> Treatment | None:
