@@ -78,7 +78,7 @@ def _text_of(details: Mapping[str, Any], key: str) -> str:
 
 
 def _read_pairwise(details: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...]]:
-    """Return the verdict of a comparison, why there is none, and the winners in both orders."""
+    """Return the verdict of a comparison, why it has none if so, and the winners in both orders."""
     passes = [details.get(name) for name in ("pass1", "pass2")]
     read = [one if isinstance(one, dict) else {} for one in passes]
     if any(not one.get("winner") or one.get("reasoning") == NO_WINNER for one in read):
