@@ -150,7 +150,7 @@ def test_keep(tmp_path: Path) -> None:
     shown = waza("diagnose", cwd=tmp_path)
     text = " ".join(shown.out.split())
     assert "Skill Verdict Lift Invoked When invoked Tokens/point" in text
-    assert "greeter on test-model keep +87.5 88 % +100.0 23" in text
+    assert "greeter on test-model keep +87.5 88% +100.0 23" in text
     assert "Extra tokens: +2,000 tokens a trial (95 % interval +2,000 to +2,000)" in text
     assert "next: keep it; hold later runs to this one: waza gate" in text
     dear = diagnose(tmp_path, "--max-tokens-per-point", "20")

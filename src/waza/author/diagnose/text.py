@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.author.diagnose.diagnosis import ASSUMPTION, PERCENT, TOKENS, Diagnosis, Figure
+from waza.kit.share import percent
 from waza.report.section import Draw, Part, Table, facts, wrapped
 from waza.report.table import WIDTH
 from waza.report.words import one_line
@@ -73,7 +74,7 @@ def _value(figure: Figure | None) -> str:
         return _NONE
     if figure.unit == TOKENS:
         return f"{figure.value:+,.0f} {figure.unit}"
-    return f"{figure.value:.0f} %" if figure.unit == PERCENT else f"{figure.value:+.1f}"
+    return percent(figure.value / 100, 0) if figure.unit == PERCENT else f"{figure.value:+.1f}"
 
 
 def _interval(figure: Figure) -> str:
@@ -81,7 +82,7 @@ def _interval(figure: Figure) -> str:
         return ", without an interval"
     ends = figure.lower, figure.upper
     if figure.unit == PERCENT:
-        shown = [f"{end:.1f}" for end in ends]
+        shown = [percent(end / 100) for end in ends]
     elif figure.unit == TOKENS:
         shown = [f"{end:+,.0f}" for end in ends]
     else:
