@@ -11,8 +11,7 @@ from waza.cli.numbers import Number
 from waza.cli.options import format_option, json_option
 
 if TYPE_CHECKING:
-    from waza.model.result import SuiteResult
-    from waza.results.combine import ResultSet
+    from waza.results.combine import NamedResult, ResultSet
     from waza.results.compare import SideBySide
 
 _SHARE = Number("a number between 0 and 1, such as 0.05", float, least=1e-6, most=0.5)
@@ -107,7 +106,7 @@ def _load(names: Sequence[str]) -> list[ResultSet]:
     return sets
 
 
-def _runs(sets: Sequence[ResultSet]) -> list[tuple[str, SuiteResult]]:
+def _runs(sets: Sequence[ResultSet]) -> list[NamedResult]:
     """Return each run with a name that tells it apart from the others."""
     from waza.results.invocation import suite_name
     from waza.results.verdict import run_name

@@ -11,11 +11,10 @@ from waza.cli.numbers import COUNT, Number
 from waza.cli.options import executor_option, json_option, model_option
 
 if TYPE_CHECKING:
-    from waza.model.result import SuiteResult
+    from waza.results.combine import NamedResult
 
 _SHARE = Number("a number above 0 and at most 1, such as 0.05", float, least=1e-6, most=1)
 _SUITES = (".yaml", ".yml")
-Named = list[tuple[str, "SuiteResult"]]
 
 
 @click.command(epilog="Example: waza noise .waza/runs --difference 0.05")
@@ -68,13 +67,14 @@ def command(
     return EXIT_OK
 
 
-def _stored(sources: tuple[str, ...], model: str) -> Named:
+def _stored(sources: tuple[str, ...], model: str) -> list[NamedResult]:
     """Return the results that the arguments mean, on a model if one is named. UsageError: there is no such run."""
     from waza.cli.open_results import find_runs, load_run
     from waza.errors import UsageError
     from waza.suite.project import find_project
 
-    project, found = find_project(Path.cwd()).directory, Named()
+    project = find_project(Path.cwd()).directory
+    found: list[NamedResult] = []
     for source in sources or (None,):
         found += [(run.name, load_run(run)) for run in find_runs(source, project).runs]
     chosen = [(name, result) for name, result in found if model in ("", result.config.model_id)]
@@ -84,7 +84,7 @@ def _stored(sources: tuple[str, ...], model: str) -> Named:
     return chosen
 
 
-def _run_twice(suite: str, model: str, executor: str, trials: int | None) -> Named:
+def _run_twice(suite: str, model: str, executor: str, trials: int | None) -> list[NamedResult]:
     """Return the results of two runs of a suite, which are kept as others are.
 
     Raises UsageError for a suite with several models, and RunError for a run that did not come to its end.
@@ -94,7 +94,7 @@ def _run_twice(suite: str, model: str, executor: str, trials: int | None) -> Nam
     from waza.errors import RunError, UsageError
     from waza.results.ending import came_to_its_end, run_status
 
-    found = Named()
+    found: list[NamedResult] = []
     loaded = load(suite, executor=executor, models=(model,) if model else (), trials=trials)
     if len(loaded.models) > 1:
         raise UsageError(f"{suite} has several models: {', '.join(loaded.models)}; choose one with --model")

@@ -13,6 +13,7 @@ from waza.cli.options import complete_targets, executor_option, json_option, mod
 if TYPE_CHECKING:
     from waza.model.loaded import Project, Suite
     from waza.model.result import SuiteResult
+    from waza.results.combine import NamedResult
 
 _POINTS = Number("a number of points above 0 and at most 100, such as 5", float, least=1e-3, most=100)
 _NEWEST = 5  # runs of a suite that estimates are made from
@@ -101,14 +102,14 @@ def _is_of(result: SuiteResult, model: str) -> bool:
     return not model or result.config.model_id == model
 
 
-def _history(sources: tuple[str, ...], project: Project, suite: Suite) -> list[tuple[str, SuiteResult]]:
+def _history(sources: tuple[str, ...], project: Project, suite: Suite) -> list[NamedResult]:
     """Return the results that are named, else the newest of the suite; runs that cannot be read are said to be so."""
     from waza.cli.open_results import find_runs, load_run
     from waza.cli.streams import print_notice
     from waza.errors import WazaError
     from waza.results.saved import runs_of_suite
 
-    found: list[tuple[str, SuiteResult]] = []
+    found: list[NamedResult] = []
     for source in sources:
         found += [(run.name, load_run(run)) for run in find_runs(source, project.directory).runs]
     if sources:

@@ -14,6 +14,9 @@ from waza.results.comparison.measured import UNTAGGED
 from waza.results.invocation import suite_name
 from waza.results.verdict import run_name
 
+NamedResult = tuple[str, SuiteResult]
+"""The results of a run, after what they are called: a file, the id of a run, or the name of a set."""
+
 
 class ResultSet(msgspec.Struct, frozen=True):
     """The results that one argument of a command means, at least one."""
@@ -22,7 +25,7 @@ class ResultSet(msgspec.Struct, frozen=True):
     results: Sequence[SuiteResult]
 
 
-def combine_sets(sets: Sequence[ResultSet]) -> list[tuple[str, SuiteResult]]:
+def combine_sets(sets: Sequence[ResultSet]) -> list[NamedResult]:
     """Return each set as one result with its name; sets of one result stay as they are where all are of one.
 
     Tasks are called after their suite, and after its model if a set has one suite on several models: then the same

@@ -8,7 +8,7 @@ import msgspec
 
 from waza.kit.stats import normalized_gain
 from waza.model.result import SuiteResult, TaskResult, TrialResult, number
-from waza.results.combine import ResultSet, combine_sets
+from waza.results.combine import NamedResult, ResultSet, combine_sets
 from waza.results.comparison.comparison import ALPHA, Comparison
 from waza.results.comparison.conclude import Measured, compare_measured
 from waza.results.comparison.measured import measure
@@ -16,8 +16,6 @@ from waza.results.invocation import suite_name
 from waza.results.selection import describe_selection
 from waza.results.treatment import treatment_of
 from waza.results.verdict import is_same_run, verdict_of
-
-Named = tuple[str, SuiteResult]
 
 # The graders that judge which tools an agent took.
 _TOOL_GRADERS = frozenset({"tool_calls", "tool_constraint", "action_sequence"})
@@ -90,7 +88,7 @@ class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
         return [] if self.comparisons is msgspec.UNSET else self.comparisons
 
 
-def compare(results: Sequence[Named], *, base: int = 0, alpha: float = ALPHA) -> SideBySide:
+def compare(results: Sequence[NamedResult], *, base: int = 0, alpha: float = ALPHA) -> SideBySide:
     """Compare at least two results, each given with its name; tasks come in order of first appearance.
 
     `base` is the place of the result that the others are compared with, `alpha` the chance of a false alarm that is
@@ -150,7 +148,7 @@ def _measured(name: str, result: SuiteResult) -> Measured:
     return Measured(name, measure(result.tasks), treatment.contradiction if treatment else "")
 
 
-def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str]:
+def doubts(results: Sequence[NamedResult], runs: Sequence[NamedResult] = ()) -> Iterator[str]:
     """Yield a line for each run that did not pass, with the reasons, and where results are of one run or other tasks.
 
     `runs` are given where a result is made of several.

@@ -12,6 +12,7 @@ from waza.kit.share import TOLERANCE
 from waza.kit.stats import pooled_variance, wilson
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, number
+from waza.results.combine import NamedResult
 from waza.results.comparison.comparison import ALPHA
 from waza.results.comparison.detectable import planned_detectable, tasks_needed, trials_needed
 from waza.results.comparison.measured import measure
@@ -74,9 +75,7 @@ class NoiseReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
 
 
-def noise_report(
-    runs: Sequence[tuple[str, SuiteResult]], *, difference: float, trials: int | None = None
-) -> NoiseReport:
+def noise_report(runs: Sequence[NamedResult], *, difference: float, trials: int | None = None) -> NoiseReport:
     """Return what chance does to runs of one suite on one model, each given with its name.
 
     `trials` is the number of trials a task that the arms have; None: as many as the runs. Raises UsageError for runs
@@ -178,7 +177,7 @@ def _trials_needed(deviation: float | None, difference: float, tasks: int) -> in
     return trials_needed(0, deviation**2, tasks=tasks, difference=difference, alpha=ALPHA)
 
 
-def _notes(runs: Sequence[tuple[str, SuiteResult]], pools: Sequence[Pool]) -> Iterator[str]:
+def _notes(runs: Sequence[NamedResult], pools: Sequence[Pool]) -> Iterator[str]:
     for name, result in runs:
         if not came_to_its_end(result):
             yield f"{name} did not come to its end ({run_status(result)}): its finished trials count"

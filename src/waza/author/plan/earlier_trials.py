@@ -13,18 +13,16 @@ from waza.kit.stats import Z_95, mean, pooled_variance, variance
 from waza.model.result import SuiteResult, TrialResult
 from waza.model.task import Task
 from waza.model.trial import Arm
+from waza.results.combine import NamedResult
 from waza.results.comparison.measured import measure, measure_trial
 from waza.results.comparison.pairs import pair_tasks
 from waza.results.comparison.variance import split_variance
-
-Named = Sequence[tuple[str, SuiteResult]]
-"""Results with what their runs are called."""
 
 
 class EarlierTrials:
     """What earlier results say of tasks, by arm. Trials that broke are no measurement."""
 
-    def __init__(self, history: Named) -> None:
+    def __init__(self, history: Sequence[NamedResult]) -> None:
         self.results = [result for _, result in history]
         self._trials: dict[Arm, dict[str, list[TrialResult]]] = {"main": {}, "baseline": {}}
         for result in self.results:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from waza.author.plan.earlier_trials import EarlierTrials, Named
+from waza.author.plan.earlier_trials import EarlierTrials
 from waza.author.plan.power import count_units, plan_power
 from waza.author.plan.report import SizeEstimate, SizePlan, SizeRange
 from waza.engine.plan import ArmPlan, Plan, make_plan
@@ -15,13 +15,16 @@ from waza.kit.text import pluralize
 from waza.model.loaded import Suite
 from waza.model.result import TrialResult
 from waza.model.verdict import PAIRWISE, BuiltGrader
+from waza.results.combine import NamedResult
 from waza.results.comparison.comparison import ALPHA
 from waza.results.comparison.detectable import can_show
 from waza.results.comparison.measured import measure_trial
 from waza.results.ending import came_to_its_end, run_status
 
 
-def plan_size(suite: Suite, model: str, history: Named, *, difference: float | None = None) -> SizePlan:
+def plan_size(
+    suite: Suite, model: str, history: Sequence[NamedResult], *, difference: float | None = None
+) -> SizePlan:
     """Return what a run of a suite on a model takes and shows, by earlier results of it, the newest first."""
     plan, config = make_plan(suite, model), suite.file.config
     rule = config.stop_rule
@@ -93,7 +96,9 @@ def _divided(found: SizeEstimate, workers: int) -> SizeEstimate:
     )
 
 
-def _notes(suite: Suite, plan: Plan, history: Named, known: EarlierTrials, prompts: int) -> Iterator[str]:
+def _notes(
+    suite: Suite, plan: Plan, history: Sequence[NamedResult], known: EarlierTrials, prompts: int
+) -> Iterator[str]:
     yield from (*plan.warnings, *plan.notices)
     yield from _notes_on_history(plan, history, known)
     config = suite.file.config
@@ -107,7 +112,7 @@ def _notes(suite: Suite, plan: Plan, history: Named, known: EarlierTrials, promp
         yield "so few tasks never show a difference, however large it is and however many trials they have"
 
 
-def _notes_on_history(plan: Plan, history: Named, known: EarlierTrials) -> Iterator[str]:
+def _notes_on_history(plan: Plan, history: Sequence[NamedResult], known: EarlierTrials) -> Iterator[str]:
     if not history:
         yield "no earlier run of this suite on this model is known, so what it takes is not known"
     for name, result in history:
