@@ -65,6 +65,7 @@ COMMANDS = {
     "m365": ("waza.cli.m365", "Work with evaluation documents of Microsoft 365 Copilot agents."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
     "cache": ("waza.cli.cache", "Show what the cache of results holds, or empty it."),
+    "cassette": ("waza.cli.cassette", "Show or remove what the wire recorded for replays."),
     "migrate": ("waza.cli.migrate", "Bring suites and results up to this version of waza."),
     "completion": ("waza.cli.completion", "Print a script that completes words in a shell."),
     "update": ("waza.cli.update", "Print the command that updates waza."),

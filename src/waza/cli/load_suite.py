@@ -41,7 +41,14 @@ def load_options(chosen: Chosen, given: RunArguments) -> LoadOptions:
         expression=given.expression,
         shard=shard_request(given),
         warnings_as_errors=given.warnings_as_errors,
+        wire=given.wire or "",
+        cassettes=_cassettes(given.cassettes),
     )
+
+
+def _cassettes(given: str) -> str:
+    """Return a directory that exists here by its whole path; anything else as it is, such as the id of a run."""
+    return str(Path(given).absolute()) if given and Path(given).is_dir() else given
 
 
 def shard_request(given: RunArguments) -> ShardRequest | None:

@@ -76,6 +76,18 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     metavar="FILE",
     help="With --shard: balance the parts by the durations in this results file.",
 )
+@click.option(
+    "--wire",
+    type=click.Choice(["auto", "off", "record", "replay"]),
+    metavar="MODE",
+    help="The wire between agent and model, instead of config.wire: auto, off, record or replay.",
+)
+@click.option(
+    "--cassettes",
+    metavar="DIR|RUN",
+    default="",
+    help="With --wire replay: a directory of cassettes, or the run that recorded them.",
+)
 @click.option("--backend", metavar="NAME", default="", help="Run trials on other machines: dask.")
 @click.option(
     "--scheduler", metavar="ADDRESS", default="", help="With --backend: the scheduler of the cluster."

@@ -72,6 +72,8 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     tags: tuple[str, ...]
     expression: str | None
+    wire: str | None
+    cassettes: str
     backend: str
     scheduler: str
     resources: tuple[str, ...]

@@ -12,6 +12,7 @@ from waza.engine.wire import AttemptWire, RunWire
 from waza.model.agent import AttemptWorkspace
 from waza.model.loaded import Suite
 from waza.model.task import Task
+from waza.model.trial import TrialKey
 from waza.workspace.prepare import close_workspace, open_workspace
 from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.relay import open_mocks as open_scripted_mocks
@@ -24,7 +25,7 @@ class AttemptScope:
     Entering it raises ExecutorError where the workspace or a mock cannot be made. `wanted`: there is to be a workspace
     even without files. `watch` gets to know what agent and mocks do. `scripted`: a script is played, whose calls meet the mocks
     without a relay. `run_wire` is the wire of the run; `wire` that of the attempt, inside of the block, which is held to the
-    limits by `meter`.
+    limits by `meter`. `key` is that of the trial.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class AttemptScope:
         tempdir: RunTempdir,
         relay: Relay | None,
         task: Task,
+        key: TrialKey,
         *,
         wanted: bool,
         meter: TrialMeter,
@@ -42,7 +44,7 @@ class AttemptScope:
         self._tempdir, self._relay, self._task, self._wanted = tempdir, relay, task, wanted
         self._watch, self._scripted = watch, scripted
         self._mocks: AttemptMocks | None = None
-        self._run_wire, self._meter = run_wire, meter
+        self._run_wire, self._key, self._meter = run_wire, key, meter
         self.wire: AttemptWire | None = None
 
     async def __aenter__(self) -> tuple[AttemptWorkspace, AttemptMocks | None]:
@@ -52,7 +54,11 @@ class AttemptScope:
             environment = {**watch.environment, **place.environment}
             place = msgspec.structs.replace(place, environment=environment, report=watch.see)
         if self._run_wire is not None:
-            self.wire = self._run_wire.open(task, self._meter)
+            try:
+                self.wire = self._run_wire.open(task, self._key, place.workspace, self._meter)
+            except BaseException:
+                await self.__aexit__()
+                raise
             place = msgspec.structs.replace(place, wire=self.wire.address)
         asks = self._scripted and task.mock is not None and task.mock.asks_mocks
         open_mocks = self._relay.open if self._relay else open_scripted_mocks if asks else None
@@ -72,10 +78,10 @@ class AttemptScope:
 
     async def __aexit__(self, *error: object) -> None:
         try:
-            if self.wire is not None:
-                await self.wire.aclose()
             if self._mocks is not None:
                 self._mocks.close()
+            if self.wire is not None:
+                await self.wire.aclose()
         finally:
             await close_workspace(self._tempdir, self._place)
 

@@ -20,6 +20,7 @@ from waza.model.loaded import Project, Suite, TriggerTests
 from waza.model.suite import Hooks
 from waza.model.task import Task
 from waza.model.trial import Attempt, Trial
+from waza.model.wire import wire_keys
 from waza.results.assemble import Triggers
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def _keys(suite: Suite) -> Iterator[str]:
         yield f"hooks of {suite.name}: they set up one machine, and trials run on others"
     if any(task.inputs.repos for task in suite.tasks):
         yield f"inputs.repos of {suite.name}: worktrees are of repositories on this machine"
+    if wire_keys(suite.file.config.wire).has_cassettes:
+        yield f"config.wire (--wire) of {suite.name}: cassettes are on this machine"
     limits = suite.file.config.limits
     if limits is not None and (limits.requests_per_minute or limits.max_concurrent_judges):
         yield (

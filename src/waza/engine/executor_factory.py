@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from waza.engine.attempt_workspace import open_relay
+from waza.engine.cassettes import Cassettes
 from waza.engine.provider import OPENAI_KEY, find_provider, openai_provider, secret_variables
 from waza.engine.wire import RunWire, open_wire
 from waza.errors import ExecutorError, RunError, WazaError
@@ -44,15 +45,22 @@ class StartedExecutor(msgspec.Struct, frozen=True):
 
 
 async def start_executor(
-    suite: Suite, model: str, project: Project, *, only_judges: bool = False
+    suite: Suite,
+    model: str,
+    project: Project,
+    *,
+    only_judges: bool = False,
+    cassettes: Cassettes | None = None,
 ) -> StartedExecutor:
-    """Start the executor of a suite. With `only_judges` a script plays its agent. Raises RunError, with what to do, when it is missing or cannot start."""
+    """Start the executor of a suite. With `only_judges` a script plays its agent. `cassettes` are those that the run records or replays. Raises RunError, with what to do, when it is missing or cannot start."""
     relay = await open_relay(suite)
     executor: Executor | None = None
     wire: RunWire | None = None
     try:
         if not only_judges:
-            wire = await open_wire(suite, _find_provider(suite, project), os.environ)
+            replays = cassettes is not None and cassettes.replays
+            provider = cassettes.provider if cassettes and replays else _find_provider(suite, project)
+            wire = await open_wire(suite, provider, os.environ, cassettes)
         executor = make_executor(suite, model, project, relay, wire)
         await executor.start()
     except BaseException as error:
@@ -118,7 +126,7 @@ def make_executor(
         model=model,
         config=config,
         skill=suite.file.skill,
-        provider=_find_provider(suite, project),
+        provider=wire.provider if wire else _find_provider(suite, project),
         judge_wire=wire.judges if wire else None,
         hidden=_hidden_variables(suite, project),
         shims=relay.bin if relay else None,

@@ -14,6 +14,7 @@ from waza.engine.arm import ArmRun
 from waza.engine.backend import AbsentExecutor, Backend, LocalRunner, RemoteRun, TrialRunner
 from waza.engine.cache import Cache
 from waza.engine.cancellation import Cancellation
+from waza.engine.cassettes import Cassettes
 from waza.engine.executor_factory import StartedExecutor, start_executor
 from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.limits import RunMeter
@@ -40,6 +41,7 @@ from waza.model.origin import Origin
 from waza.model.tracing import RunTracer, Tracing
 from waza.model.trial import Arm
 from waza.model.verdict import Helpers, SharedResources
+from waza.model.wire import wire_keys
 from waza.results.assemble import Triggers
 from waza.results.journal_lines import EndStatus, RunEnd
 from waza.results.outcome import Outcome
@@ -158,7 +160,8 @@ async def run_suite(
         emit = _tee(tracer.handle, emit)
     emit(_run_started(plan, run_directory.id))
     try:
-        executor = await cancellation.run_cancellable(_start_executor(suite, job.model, options))
+        cassettes = _cassettes(plan, run_directory, redactor, warn)
+        executor = await cancellation.run_cancellable(_start_executor(suite, job.model, options, cassettes))
         run = _Run(job, plan, options, emit, cancellation, executor, run_directory, workers, redactor, tracer)
         status = await run.execute()
     except BaseException as error:
@@ -189,11 +192,28 @@ def _plan(suite: Suite, model: str, backend: Backend | None) -> Plan:
     return plan if backend is None else msgspec.structs.replace(plan, workers=backend.capacity, notices=())
 
 
-async def _start_executor(suite: Suite, model: str, options: RunOptions) -> StartedExecutor:
+def _cassettes(
+    plan: Plan, run_directory: RunDirectory, redactor: Redactor, warn: Callable[[str], None]
+) -> Cassettes | None:
+    """Return the cassettes of a run that records or replays them, else None. `warn` takes what they are not of."""
+    if not wire_keys(plan.suite.file.config.wire).has_cassettes:
+        return None
+    place = run_directory.journal.directory
+    cassettes = Cassettes(plan.suite, plan.model, run_directory.id, place, redactor)
+    for note in cassettes.notes:
+        warn(note)
+    return cassettes
+
+
+async def _start_executor(
+    suite: Suite, model: str, options: RunOptions, cassettes: Cassettes | None
+) -> StartedExecutor:
     """Start the executor of a run, unless the machines of a backend do."""
     if options.backend is not None:
         return StartedExecutor(AbsentExecutor())
-    return await start_executor(suite, model, options.project, only_judges=options.only_judges)
+    return await start_executor(
+        suite, model, options.project, only_judges=options.only_judges, cassettes=cassettes
+    )
 
 
 def _tee(*takers: Emit) -> Emit:
@@ -260,6 +280,7 @@ class _Run:
         self.shared = options.shared or SharedResources()
         # The cache holds neither trials without verdicts nor new snapshots, and nothing that this run observes.
         fresh = options.skip_graders or options.update_snapshots or options.recorder is not None
+        fresh = fresh or wire_keys(plan.suite.file.config.wire).has_cassettes
         self.cache = (
             Cache(options.cache, plan.suite, plan.model, options.outputs)
             if options.cache and not fresh

@@ -275,6 +275,7 @@ async def _run_attempt(
             context.tempdir,
             context.relay,
             task,
+            trial.key,
             wanted=needed,
             meter=meter,
             watch=watch,
@@ -388,6 +389,9 @@ async def _run_in_workspace(
                 await converse(conversation, driver)
             if mocked is not None and (complaint := mocked.call_count_error()):
                 conversation.fail(complaint)
+            if wire is not None and not conversation.error and (left := wire.unplayed()):
+                conversation.broke = left
+                conversation.fail(left)
             fault = grading_context.workspace_fault()
             if fault and fault not in conversation.error:
                 conversation.fail(fault)

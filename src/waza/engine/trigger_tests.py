@@ -156,6 +156,7 @@ async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatc
             context.tempdir,
             context.relay,
             task,
+            trial.key,
             wanted=True,
             meter=meter,
             watch=watch,
@@ -195,6 +196,8 @@ def _complete(wire: AttemptWire, skill: str, prompt: str, turn: Turn) -> Turn:
     complete = wire.complete(prompt, turn)
     if _fired(skill, complete) and not turn.error:
         return msgspec.structs.replace(complete, error="", outside=turn.outside)
+    if not complete.error and (left := wire.unplayed()):
+        return msgspec.structs.replace(complete, error=left)
     return complete
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from waza.errors import RunError
 from waza.kit.packages import are_installed
@@ -11,11 +14,14 @@ from waza.model.agent import Provider
 from waza.model.loaded import Suite
 from waza.model.observation import Turn
 from waza.model.task import Task
-from waza.model.wire import WireAddress, WireFault, wire_keys
+from waza.model.trial import TrialKey
+from waza.model.wire import WireAddress, wire_keys
 
 if TYPE_CHECKING:
+    from waza.engine.cassettes import Cassettes
     from waza.engine.limits import TrialMeter
     from waza.wire.api import Family
+    from waza.wire.cassette import CassettePlayer
     from waza.wire.exchange import Exchange
     from waza.wire.observe import WireObserver
     from waza.wire.relay import Upstream, WireRelay, WireSession
@@ -31,8 +37,10 @@ _VERSION = "2023-06-01"  # of the Anthropic API; agents send their own
 class AttemptWire:
     """The wire of one attempt. `address` is for its agent."""
 
-    def __init__(self, session: WireSession, observer: WireObserver) -> None:
-        self._session, self._observer = session, observer
+    def __init__(
+        self, session: WireSession, observer: WireObserver, player: CassettePlayer | None = None
+    ) -> None:
+        self._session, self._observer, self._player = session, observer, player
 
     @property
     def address(self) -> WireAddress:
@@ -52,7 +60,14 @@ class AttemptWire:
 
     def complete(self, prompt: str, turn: Turn) -> Turn:
         """Return a turn with what the wire knows of it."""
-        return self._observer.complete(prompt, turn)
+        complete = self._observer.complete(prompt, turn)
+        if self._player is not None and self._player.differs:
+            return msgspec.structs.replace(complete, error=self._player.differs, outside=False)
+        return complete
+
+    def unplayed(self) -> str:
+        """Return what of its cassette the agent did not ask for, or nothing."""
+        return self._player.unplayed() if self._player is not None else ""
 
     async def aclose(self) -> None:
         """End what is under way; the address leads nowhere from now on."""
@@ -62,10 +77,24 @@ class AttemptWire:
 class RunWire:
     """The wire of a run, until `aclose`."""
 
-    def __init__(self, relay: WireRelay, suite: Suite, faults: tuple[WireFault, ...]) -> None:
-        self._relay, self._suite, self._faults = relay, suite, faults
-        self._target = next((task.target for task in suite.tasks if task.target), None)
-        self._judges = relay.open(idle=self._idle, keep=False)
+    def __init__(
+        self, relay: WireRelay, suite: Suite, provider: Provider | None, cassettes: Cassettes | None
+    ) -> None:
+        self._relay, self._suite, self._provider, self._cassettes = relay, suite, provider, cassettes
+        replays = cassettes is not None and cassettes.replays
+        # In a cassette faults are already.
+        self._faults = () if replays else tuple(wire_keys(suite.file.config.wire).faults)
+        self._target = next((task.target for task in suite.tasks if task.target), suite.trigger_target)
+        judged = cassettes is not None and suite.capabilities.judge
+        tape = cassettes.open_judges(provider) if cassettes and judged else None
+        self._judges = relay.open(idle=self._idle, keep=False, tape=tape)
+
+    @property
+    def provider(self) -> Provider | None:
+        """The model server of the project; in a replay the wire in its place, since there may be none."""
+        if self._provider is not None and self._cassettes is not None and self._cassettes.replays:
+            return self._provider.on_wire(self.judges)
+        return self._provider
 
     @property
     def judges(self) -> WireAddress:
@@ -77,37 +106,48 @@ class RunWire:
         config, able = self._suite.file.config, self._suite.capabilities
         return able.idle_timeout if config.idle_timeout_seconds is None else config.idle_timeout_seconds
 
-    def open(self, task: Task, meter: TrialMeter) -> AttemptWire:
-        """Open the wire of an attempt. `meter` is asked before each request of its agent, and counts it."""
+    def open(self, task: Task, key: TrialKey, workspace: Path | None, meter: TrialMeter) -> AttemptWire:
+        """Open the wire of an attempt. `meter` is asked before each request of its agent, and counts it.
+
+        ExecutorError: the attempt is to be replayed, and there is no cassette of it.
+        """
+        from waza.wire.cassette import CassettePlayer
         from waza.wire.observe import WantedSkill, WireObserver, exchange_usage  # few runs have a wire
 
         def count(exchange: Exchange) -> None:
             if usage := exchange_usage(exchange):
                 meter.count_request(usage, exchange.model)
 
-        session = self._relay.open(
-            faults=self._faults, idle=self._idle, refuse=meter.admit_request, ended=count
-        )
         # The arm without skills has no target; there the skill must not be offered.
         target = task.target or self._target
+        cassettes = self._cassettes
+        tape = cassettes.open(key, target, workspace, self._provider) if cassettes else None
+        session = self._relay.open(
+            faults=self._faults, idle=self._idle, refuse=meter.admit_request, ended=count, tape=tape
+        )
         skill = (
             WantedSkill(target.name, target.description, target.body)
             if target is not None and target.kind == "skill"
             else None
         )
         observer = WireObserver(session.exchanges, skill, alone=self._suite.capabilities.seen_by_wire)
-        return AttemptWire(session, observer)
+        return AttemptWire(session, observer, tape if isinstance(tape, CassettePlayer) else None)
 
     async def aclose(self) -> None:
         """Stop listening."""
         await self._relay.aclose()
 
 
-async def open_wire(suite: Suite, provider: Provider | None, environ: Mapping[str, str]) -> RunWire | None:
+async def open_wire(
+    suite: Suite,
+    provider: Provider | None,
+    environ: Mapping[str, str],
+    cassettes: Cassettes | None = None,
+) -> RunWire | None:
     """Start the wire of a run; None where it is off, or where there is nothing that it could lead to.
 
-    `provider` is the model server of the project, which counts for executors with the capability `models`. RunError: the suite
-    names a wire, and it cannot be made.
+    `provider` is the model server of the project, which counts for executors with the capability `models`. `cassettes` are those
+    that are recorded or replayed. RunError: the suite names a wire, and it cannot be made.
     """
     written = suite.file.config.wire
     keys = wire_keys(written)
@@ -121,7 +161,10 @@ async def open_wire(suite: Suite, provider: Provider | None, environ: Mapping[st
     upstreams = (
         _provider_upstreams(provider) if suite.capabilities.models else _environment_upstreams(environ)
     )
-    if not upstreams:
+    replays = cassettes is not None and cassettes.replays
+    if replays:
+        upstreams = {}
+    elif not upstreams:
         if written is not None:
             raise RunError(_no_server(suite))
         return None
@@ -129,7 +172,7 @@ async def open_wire(suite: Suite, provider: Provider | None, environ: Mapping[st
 
     relay = WireRelay(upstreams)
     await relay.start()
-    return RunWire(relay, suite, tuple(keys.faults))
+    return RunWire(relay, suite, provider, cassettes)
 
 
 def _no_server(suite: Suite) -> str:

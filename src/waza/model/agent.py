@@ -74,6 +74,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """The token, or empty."""
     headers: dict[str, str] = {}
     """Headers of every request."""
+    known_host: str = ""
+    """The host for results, where the address is that of the wire."""
 
     def __repr__(self) -> str:
         return f"Provider({self.host})"
@@ -81,14 +83,20 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def host(self) -> str:
         """The host and port, without credentials or path."""
-        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+        return self.known_host or urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def on_wire(self, wire: WireAddress | None) -> Provider:
         """Return how sessions find this server: on the wire, with the key for that; without one as it is."""
         if wire is None:
             return self
         address = wire.root if self.type == "anthropic" else wire.openai
-        return Provider(base_url=address, type=self.type, wire_api=self.wire_api, api_key=wire.token)
+        return Provider(
+            base_url=address,
+            type=self.type,
+            wire_api=self.wire_api,
+            api_key=wire.token,
+            known_host=self.host,
+        )
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from waza.model.base import Count, Keys, Seconds
 
-WireMode = Literal["auto", "off"]
+WireMode = Literal["auto", "off", "record", "replay"]
 
 
 class WireFault(Keys, frozen=True, kw_only=True):
@@ -38,9 +38,17 @@ class WireKeys(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     mode: WireMode = "auto"
-    """`auto`: where the agent takes the address of a model server, and one is known. `off`: never."""
+    """`auto`: where the agent takes the address of a model server, and one is known. `off`: never. `record`: keep a cassette of
+    each attempt. `replay`: take the answers from `cassettes`, without a model."""
+    cassettes: str = ""
+    """With `replay`: a directory of cassettes, relative to the suite, or a run by its id."""
     faults: list[WireFault] = []
     """Faults that are injected into every attempt."""
+
+    @property
+    def has_cassettes(self) -> bool:
+        """Whether cassettes are recorded or replayed."""
+        return self.mode in ("record", "replay")
 
 
 class WireAddress(msgspec.Struct, frozen=True, kw_only=True):

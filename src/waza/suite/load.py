@@ -50,7 +50,7 @@ from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled
 from waza.suite.templates import fill_graders
 from waza.suite.trigger_tests import has_trigger_tests, lists_neighbours, read_trigger_tests
 from waza.suite.version import read_version
-from waza.suite.wire import check_wire, with_wire
+from waza.suite.wire import check_wire, with_wire, with_wire_options
 
 
 def load(path: Path, request: LoadOptions | None = None) -> Suite:
@@ -184,6 +184,7 @@ def _apply_options(file: SuiteFile, request: LoadOptions) -> SuiteFile:
         config = msgspec.structs.replace(config, stop_when=None)
     if executor:
         config = msgspec.structs.replace(config, executor_options=options)
+    config = with_wire_options(config, request)
     if config.max_attempts == 0:
         config = msgspec.structs.replace(config, max_attempts=1)
     file = msgspec.structs.replace(file, config=config, baseline=file.baseline or request.baseline)

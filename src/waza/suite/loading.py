@@ -75,6 +75,8 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     without_graders: bool = False
     packs: tuple[PackTasks, ...] = ()
     shard: ShardRequest | None = None
+    wire: str = ""
+    cassettes: str = ""
 
 
 class TaskSource(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from waza.wire.reply import ModelReply
 
-Ending = Literal["whole", "cut", "silent", "gone", "too long", "refused", "fault", "unreachable", "replayed"]
+Ending = Literal["whole", "cut", "silent", "gone", "too long", "refused", "fault", "unreachable", "differs"]
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """The HTTP status; 0: there was no answer."""
     ending: Ending = "whole"
     """How it ended. `cut`, `silent` and `unreachable`: by the server; `gone`: by the agent; `too long`, `refused` and `fault`:
-    by the wire."""
+    by the wire; `differs`: it is not in the cassette that is replayed."""
     reply: ModelReply | None = None
     """The answer, as far as it came; None: there was none that could be read."""
     note: str = ""

@@ -24,9 +24,11 @@ from aiohttp import web
 
 from waza.model.wire import WireAddress, WireFault
 from waza.wire.api import Family, WireApi
+from waza.wire.cassette import CassettePlayer, CassetteRecorder
 from waza.wire.exchange import Ending, Exchange
 from waza.wire.json_value import mapping, parse, text
 from waza.wire.read_answer import read_answer
+from waza.wire.reply import ModelReply
 from waza.wire.routes import Route, find_route
 
 MOST_REQUEST = 128 * 1024 * 1024
@@ -34,6 +36,7 @@ MOST_REQUEST = 128 * 1024 * 1024
 MOST_ANSWER = 32 * 1024 * 1024
 """Bytes of an answer, after which it is cut: no model says so much."""
 _CONNECT = 30  # seconds
+_DIFFERS = 400  # an error that clients do not ask again for
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # What belongs to a connection, or tells who the client is: neither goes on to the other side.
 _OWN = frozenset({
@@ -74,12 +77,14 @@ class WireSession:
         closed: Callable[[], None],
         *,
         keep: bool,
+        tape: CassetteRecorder | CassettePlayer | None,
     ) -> None:
         self.address = address
         self.exchanges: list[Exchange] = []
         self.strays: list[str] = []
         self.idle, self.refuse = idle, refuse
         self._faults, self._ended, self._closed, self._keep = faults, ended, closed, keep
+        self.tape = tape
         self._threads: dict[str, _Thread] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._count = 0
@@ -128,6 +133,8 @@ class WireSession:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if isinstance(self.tape, CassetteRecorder):
+            self.tape.close()
 
 
 class _Thread:
@@ -194,12 +201,13 @@ class WireRelay:
         refuse: Callable[[], Awaitable[str]] = _never,
         ended: Callable[[Exchange], None] = lambda _: None,
         keep: bool = True,
+        tape: CassetteRecorder | CassettePlayer | None = None,
     ) -> WireSession:
         """Open the wire of an attempt.
 
         `idle` are seconds of silence after which an answer is cut; 0: none. `refuse` is asked before each request, and may
         let it wait: a text ends the turn of the agent with it. `ended` gets each exchange at its end, and the session has it then,
-        unless `keep` is false.
+        unless `keep` is false. `tape` records them, or answers in the place of the model.
         """
         name = secrets.token_hex(8)
         address = WireAddress(root=f"{self.url}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
@@ -207,7 +215,7 @@ class WireRelay:
         def close() -> None:
             self._sessions.pop(name, None)
 
-        session = WireSession(address, faults, idle, refuse, ended, close, keep=keep)
+        session = WireSession(address, faults, idle, refuse, ended, close, keep=keep, tape=tape)
         self._sessions[name] = session
         return session
 
@@ -226,7 +234,12 @@ class WireRelay:
             return _error(401, "this address is not open to this key")
         route = find_route(request.method, request.match_info["path"], request.headers)
         upstream = self.upstreams.get(route.family) if route else None
-        if route is None or upstream is None:
+        player = session.tape if isinstance(session.tape, CassettePlayer) else None
+        if route is not None and route.api is None and player is not None:
+            return web.json_response(
+                {"object": "list", "data": []}
+            )  # the models, which no agent needs for a turn
+        if route is None or (upstream is None and player is None):
             asked = f"{request.method} {request.match_info['path']}"
             session.strays.append(asked)
             why = (
@@ -239,6 +252,9 @@ class WireRelay:
             except web.HTTPRequestEntityTooLarge:
                 session.strays.append(f"a request of more than {MOST_REQUEST:,} bytes")
                 raise
+            if route.api is not None and player is not None:
+                return await self._play(session, request, route.api, player, body)
+            assert upstream is not None  # noqa: S101  # only players do without
             if route.api is None:
                 return await self._pass(request, route, upstream, body)
             return await self._exchange(session, request, route, route.api, upstream, body)
@@ -275,33 +291,14 @@ class WireRelay:
         body: bytes,
     ) -> web.StreamResponse:
         asked = mapping(parse(body))
-        exchange, started = session.begin(api, asked), time.monotonic()
-
-        def end(ending: Ending, status: int, content: bytes = b"", note: str = "") -> None:
-            session.end(
-                msgspec.structs.replace(
-                    exchange,
-                    status=status,
-                    ending=ending,
-                    reply=read_answer(api, content) if content else None,
-                    note=note,
-                    duration_ms=round((time.monotonic() - started) * 1000, 1),
-                )
-            )
-
-        try:
-            reason = await session.refuse()
-        except asyncio.CancelledError:
-            end("gone", 0)
-            raise
-        if reason:
-            kind, content = api.write(f"[{reason}]", asked)
-            end("refused", 200, note=reason)
-            return web.Response(body=content, headers={"Content-Type": kind})
+        end = _Ending(session, request, api, asked)
+        exchange = end.exchange
+        if refused := await self._refused(session, api, asked, end):
+            return refused
         fault = session.fault(exchange.number)
         if fault is not None and fault.status is not None:
-            end("fault", fault.status, note=f"injected: status {fault.status}")
             wait = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+            end("fault", fault.status, note=f"injected: status {fault.status}", headers=wait)
             return _error(fault.status, "injected by waza", wait)
         answer = _Answer(session.idle, None if fault is None else fault.truncate)
         try:
@@ -319,7 +316,83 @@ class WireRelay:
             note = answer.note
             if fault is not None and fault.stall is not None:
                 note = f"injected: silence of {fault.stall} s"
-            end(answer.ending, answer.status, bytes(answer.content), note)
+            end(answer.ending, answer.status, bytes(answer.content), note, answer.headers)
+
+    @staticmethod
+    async def _refused(
+        session: WireSession, api: WireApi, asked: Mapping[str, Any], end: _Ending
+    ) -> web.Response | None:
+        """Return the answer that ends the turn of an agent which a limit stops."""
+        try:
+            reason = await session.refuse()
+        except asyncio.CancelledError:
+            end("gone", 0)
+            raise
+        if not reason:
+            return None
+        kind, content = api.write(f"[{reason}]", asked)
+        end("refused", 200, note=reason)
+        return web.Response(body=content, headers={"Content-Type": kind})
+
+    async def _play(
+        self, session: WireSession, request: web.Request, api: WireApi, player: CassettePlayer, body: bytes
+    ) -> web.StreamResponse:
+        """Answer from a cassette. An answer that ended early does so again, without the wait for it."""
+        asked = mapping(parse(body))
+        end = _Ending(session, request, api, asked)
+        if refused := await self._refused(session, api, asked, end):
+            return refused
+        found = player.find(api.name, asked, end.exchange.number)
+        if found is None:
+            end("differs", _DIFFERS, note=player.differs)
+            return _error(_DIFFERS, player.differs, {"x-should-retry": "false"})
+        end(found.ending, found.status, found.body, found.note)
+        if not found.body:
+            return _error(found.status or 502, found.note, found.headers)
+        response = web.StreamResponse(status=found.status, headers=found.headers)
+        await response.prepare(request)
+        await response.write(found.body)
+        if found.ending == "whole" or (end.reply is not None and end.reply.stop):
+            await response.write_eof()
+        elif request.transport is not None:
+            request.transport.close()
+        return response
+
+
+class _Ending:
+    """The end of an exchange, which begins here."""
+
+    def __init__(
+        self, session: WireSession, request: web.Request, api: WireApi, asked: Mapping[str, Any]
+    ) -> None:
+        self._session, self._request, self._api, self._asked = session, request, api, asked
+        self._started = time.monotonic()
+        self.exchange = session.begin(api, asked)
+        self.reply: ModelReply | None = None
+
+    def __call__(
+        self,
+        ending: Ending,
+        status: int,
+        content: bytes = b"",
+        note: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep the exchange with how it ended."""
+        self.reply = read_answer(self._api, content) if content else None
+        exchange = msgspec.structs.replace(
+            self.exchange,
+            status=status,
+            ending=ending,
+            reply=self.reply,
+            note=note,
+            duration_ms=round((time.monotonic() - self._started) * 1000, 1),
+        )
+        self._session.end(exchange)
+        if isinstance(self._session.tape, CassetteRecorder):
+            known = {name.lower(): value for name, value in (headers or {}).items()}
+            agent = self._request.headers.get("user-agent", "")
+            self._session.tape.add(self._api, exchange, self._asked, content, known, agent)
 
 
 class _Answer:
@@ -328,13 +401,14 @@ class _Answer:
     def __init__(self, idle: float, truncate: int | None) -> None:
         self._idle, self._truncate = idle or None, truncate
         self.status = 0
+        self.headers: Mapping[str, str] = {}
         self.ending: Ending = "whole"
         self.note = ""
         self.content = bytearray()
 
     async def relay(self, request: web.Request, got: aiohttp.ClientResponse) -> web.StreamResponse:
         """Send on what arrives, as it arrives. Where the answer is cut, the connection to the agent ends without its end."""
-        self.status = got.status
+        self.status, self.headers = got.status, got.headers
         response = web.StreamResponse(status=got.status, headers=_passed(got.headers))
         await response.prepare(request)
         try:

@@ -27,6 +27,11 @@ class Route(msgspec.Struct, frozen=True):
     api: WireApi | None = None
 
 
+def api_named(name: str) -> WireApi | None:
+    """Return the interface of a name, as records have it."""
+    return next((api for api in _APIS.values() if api.name == name), None)
+
+
 def find_route(method: str, path: str, headers: Mapping[str, str]) -> Route | None:
     """Return where a request goes, or None for one that is not let through. `path` has neither a slash before nor a query."""
     below = path.removeprefix("v1/")

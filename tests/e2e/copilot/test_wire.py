@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.e2e.copilot.suites import bash, calls_then_fine, definition, run, task, tools_server, write_suite
 from tests.support.model_server import Call, Reply, Turn
-from tests.support.program import write_tree
+from tests.support.program import waza, write_tree
+from tests.support.runtime import runtime_path
 
 pytestmark = pytest.mark.slow
 
@@ -133,3 +134,74 @@ def test_the_wire_confirms_denials(tmp_path: Path) -> None:
     trial = seen.run("a")
     assert "wire_differences" not in trial, trial["wire_differences"]
     assert [one["tool_name"] for one in trial["tool_events"]] == ["bash"]
+
+
+SAME = ("status", "final_output", "models_served", "skill_offered", "skill_loaded", "wire_differences")
+
+
+def same(results: dict[str, Any]) -> Any:
+    """What a replay must not change: verdicts, answers, calls and tokens of trials and trigger tests."""
+    (trial,) = results["tasks"][0]["runs"]
+    calls = [(one["tool_name"], one["args"]) for one in trial["tool_events"]]
+    verdicts = {name: one["passed"] for name, one in trial["validations"].items()}
+    triggers = [
+        (one["prompt"], one["did_trigger"], one["skill_offered"]) for one in results["trigger_results"]
+    ]
+    usage = trial["session_digest"]["usage"]
+    judges = [one["usage"] for one in trial["grader_sessions"]]
+    return [trial.get(key) for key in SAME], calls, verdicts, triggers, usage, judges
+
+
+def test_a_run_is_replayed_without_a_model_and_without_a_key(tmp_path: Path) -> None:
+    write_tree(
+        tmp_path,
+        {
+            "skills/tested/SKILL.md": definition("tested"),
+            "trigger_tests.yaml": "skill: tested\nshould_trigger_prompts: [{prompt: fire it}]\n"
+            "should_not_trigger_prompts: [{prompt: leave it}]\n",
+        },
+    )
+    suite = write_suite(
+        tmp_path,
+        {"a": task("go", follow_up_prompts=["and then"])},
+        skill="tested",
+        graders=[JUDGED, ASKED_ON],
+        config={
+            "skill_directories": ["skills"],
+            "inject_skill_body": False,
+            "mcp_servers": tools_server(tmp_path),
+        },
+    )
+    scripts = {
+        "Is it right?": PASS,
+        "Did you?": PASS,
+        "fire it": [Reply(calls=[Call("skill", {"skill": "tested"})]), Reply("fired")],
+        "leave it": [Reply("left")],
+        "go": [
+            Reply(calls=[Call("skill", {"skill": "tested"}), Call("hands-look", {"path": "x"})]),
+            Reply(calls=[bash("pwd; echo here > made.txt"), Call("view", {"path": "made.txt"})]),
+            Reply("all is fine"),
+        ],
+        "and then": calls_then_fine(bash("cat made.txt")),
+    }
+    seen = run(suite, scripts, "--wire", "record", COPILOT_API_KEY=KEY)
+    assert seen.ended.code == 0, seen.ended.err
+    (directory,) = (tmp_path / ".waza" / "runs").iterdir()
+    moved = tmp_path / "moved to elsewhere"
+    moved.mkdir()
+    for name in ("skills", "trigger_tests.yaml", "eval.yaml", "eval", "hands.py"):
+        (tmp_path / name).rename(moved / name)
+    environment = {"COPILOT_CLI_PATH": str(runtime_path()), "COPILOT_API_KEY": "", "COPILOT_BASE_URL": ""}
+    text = (moved / "eval.yaml").read_text().replace(str(tmp_path / "hands.py"), str(moved / "hands.py"))
+    (moved / "eval.yaml").write_text(text)
+    flags = ("--wire", "replay", "--cassettes", directory)
+    ended = waza("run", "eval.yaml", *flags, cwd=moved, env=environment)
+    assert ended.code == 0, ended.err + ended.out
+    assert same(ended.results()) == same(seen.results)
+    skill = moved / "skills" / "tested" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("what tested is for", "what tested is good for"))
+    ended = waza("run", "eval.yaml", *flags, cwd=moved, env=environment)
+    assert ended.code == 1
+    why = ended.results()["tasks"][0]["runs"][0]["error_msg"]
+    assert "the skill tested has changed since it was recorded" in why
+    assert "what tested is good for" in why
