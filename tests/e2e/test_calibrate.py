@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 from tests.support.program import Ended, mock_suite, strict_json, waza
 
-from waza.author.assure.labels import Choice, Label, Labels, read_answers
+from waza.author.assure.labels import Choice, Label, Labels, read_answers, read_labels
 from waza.author.assure.model_family import find_family
 from waza.kit.indented_json import indented_json
 from waza.results.read import load
@@ -65,8 +65,7 @@ def label(root: Path, grader: str, given: Given, rater: str = "ann") -> None:
     path = root / "labels.json"
     result, _ = load(root / "results.json")
     answers = read_answers(result)
-    kept = strict_json(path.read_bytes())["labels"] if path.exists() else []
-    path.write_bytes(indented_json(Labels(run=result.eval_id, results="results.json")))
+    kept = read_labels(path).labels if path.exists() else []
     new = [
         Label(
             task=task, trial=trial, grader=grader, label=choice, rater=rater, time="2026-01-31T12:00:00Z",
@@ -74,12 +73,8 @@ def label(root: Path, grader: str, given: Given, rater: str = "ann") -> None:
         )
         for (task, trial), choice in given.items()
     ]  # fmt: skip
-    document = strict_json(path.read_bytes())
-    document["labels"] = [
-        *kept,
-        *({name: getattr(one, name) for name in one.__struct_fields__} for one in new),
-    ]
-    path.write_text(json.dumps(document), encoding="utf-8")
+    labels = Labels(run=result.eval_id, results="results.json", labels=[*kept, *new])
+    path.write_bytes(indented_json(labels))
 
 
 def calibrate(root: Path, *options: str) -> Ended:

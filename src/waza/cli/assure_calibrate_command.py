@@ -14,7 +14,7 @@ from waza.author.assure.calibration import Calibration
 from waza.author.assure.labels import Labels, find_labelled_results, read_labels
 from waza.author.assure.plan_calibration import CalibrationPlan, make_plan
 from waza.cli.asking import describe_tokens
-from waza.cli.choose_suites import choose_suite
+from waza.cli.load_suite import load_to_grade
 from waza.cli.open_project import open_project
 from waza.cli.open_results import find_runs, load_run
 from waza.cli.questions import may_spend
@@ -27,9 +27,6 @@ from waza.model.loaded import Project, Suite
 from waza.model.result import SuiteResult
 from waza.problem import display_path
 from waza.results.read import load as load_results
-from waza.results.transcripts import read_transcript_records
-from waza.suite.load import load
-from waza.suite.loading import LoadOptions
 
 _LINES = 10  # of progress
 
@@ -58,7 +55,9 @@ def run_calibrate(given: CalibrateArguments) -> int:
     project = open_project()
     labels = read_labels(given.labels) if given.labels else None
     recorded = _load_results(given, labels, project)
-    suite = _load_suite(given, recorded, project)
+    suite = load_to_grade(
+        given.target, project, recorded, executor=given.executor, judge_model=given.judge_model
+    )
     plan = make_plan(suite, recorded, labels, given.graders)
     _announce(given, suite, plan)
     if given.dry_run:
@@ -87,19 +86,6 @@ def _load_results(given: CalibrateArguments, labels: Labels | None, project: Pro
             "of the same run with --results"
         )
     return recorded
-
-
-def _load_suite(given: CalibrateArguments, recorded: SuiteResult, project: Project) -> Suite:
-    chosen = choose_suite(given.target, project)
-    options = LoadOptions(
-        executor=given.executor,
-        judge_model=given.judge_model or project.keys.defaults.judgeModel,
-        skill_dir=chosen.skill_dir,
-        elsewhere=bool(read_transcript_records(recorded)),
-    )
-    suite = load(chosen.path, options)
-    print_problems(suite.warnings)
-    return suite
 
 
 def _announce(given: CalibrateArguments, suite: Suite, plan: CalibrationPlan) -> None:

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from waza.cli.choose_suites import choose_suite
 from waza.cli.command_run import CommandRun, Writer
+from waza.cli.load_suite import load_to_grade
 from waza.cli.outputs import (
     JSON,
     CommandResults,
@@ -41,10 +41,7 @@ from waza.report.show_hint import show_command
 from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
 from waza.results.read import load as load_results
-from waza.results.transcripts import read_transcript_records
 from waza.results.write import encode
-from waza.suite.load import load
-from waza.suite.loading import LoadOptions
 
 
 class GradeArguments(TelemetryArguments, frozen=True, kw_only=True):
@@ -73,19 +70,16 @@ def grade_command(arguments: GradeArguments) -> int:
     _check_source(arguments)
     require_utf8("--judge-model", arguments.judge_model)
     call = CommandRun()
-    chosen = choose_suite(arguments.target, call.project)
-    reporters = _reporters(arguments, chosen.path)
-    judge_model = arguments.judge_model or call.project.keys.defaults.judgeModel
-    recorded, notes = load_results(arguments.results_path) if arguments.results_path else (None, [])
-    elsewhere = recorded is None or bool(read_transcript_records(recorded))
-    options = LoadOptions(
+    recorded, warnings = load_results(arguments.results_path) if arguments.results_path else (None, [])
+    suite = load_to_grade(
+        arguments.target,
+        call.project,
+        recorded,
         executor=arguments.executor,
-        judge_model=judge_model,
-        skill_dir=chosen.skill_dir,
-        elsewhere=elsewhere,
+        judge_model=arguments.judge_model,
     )
-    suite = load(chosen.path, options)
-    print_problems((*suite.warnings, *notes))
+    print_problems(warnings)
+    reporters = _reporters(arguments, suite.path)
     with open_telemetry(arguments) as tracing:
         if recorded is None:
             done = _grade_transcripts(arguments, suite, call.project, tracing)

@@ -7,14 +7,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waza.cli.choose_suites import Chosen
+from waza.cli.choose_suites import Chosen, choose_suite
 from waza.cli.outputs import ReporterOption, check_output, check_target, is_html
-from waza.cli.streams import print_notice
+from waza.cli.streams import print_notice, print_problems
 from waza.errors import UsageError
 from waza.kit.text import pluralize
-from waza.model.loaded import Suite, SuitePart
+from waza.model.loaded import Project, Suite, SuitePart
+from waza.model.result import SuiteResult
 from waza.model.shard import ShardRequest, TaskDurations
 from waza.results.durations import read_durations
+from waza.results.transcripts import read_transcript_records
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 
@@ -77,6 +79,25 @@ def _describe_part(suite: Suite, part: SuitePart, request: ShardRequest | None) 
     if unknown:
         text += f"; the file of --durations does not know {unknown} of all tasks, which count as the average"
     return text
+
+
+def load_to_grade(
+    target: str, project: Project, recorded: SuiteResult | None, *, executor: str, judge_model: str
+) -> Suite:
+    """Return the suite whose graders look at recorded answers again; warnings go to stderr.
+
+    `recorded` has the answers; None: they are those of transcripts. Empty options are those of the suite and the project.
+    """
+    chosen = choose_suite(target, project)
+    options = LoadOptions(
+        executor=executor,
+        judge_model=judge_model or project.keys.defaults.judgeModel,
+        skill_dir=chosen.skill_dir,
+        elsewhere=recorded is None or bool(read_transcript_records(recorded)),
+    )
+    suite = load(chosen.path, options)
+    print_problems(suite.warnings)
+    return suite
 
 
 def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[ReporterOption]) -> Suite:
