@@ -130,6 +130,8 @@ class _Turn:
             self._take(reply)
             self.error = _fault(reply)
             if self.error or not reply.calls:
+                for call in reply.calls:  # which are not run
+                    self._start(self._with_new_id(call), _read_arguments(call)[0])
                 if reply.text:
                     loop.messages.append({"role": "assistant", "content": reply.text})
                 return

@@ -174,7 +174,7 @@ class _Connection:
                 yield streams
 
     def _tool(self, session: ClientSession, tool: mcp.types.Tool) -> ChatTool:
-        name = f"{server_prefix(self.name)}{tool.name}"
+        name = f"{server_prefix(self.name)}{_OTHER.sub('-', tool.name)}"
 
         async def call(arguments: dict[str, Any]) -> ToolAnswer:
             result = await session.call_tool(tool.name, arguments)
@@ -184,7 +184,7 @@ class _Connection:
             return ToolAnswer(text, success=not result.is_error)
 
         return ChatTool(
-            name=_OTHER.sub("-", name),
+            name=name,
             identity=f"mcp:{name}",
             description=tool.description or "",
             parameters=tool.input_schema,

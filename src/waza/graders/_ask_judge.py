@@ -73,7 +73,7 @@ async def ask(
     """
     if helpers.judge is None:
         raise GraderError(
-            "a prompt grader needs a judge, and this executor has none; use executor: copilot-sdk, or "
+            "a prompt grader needs a judge, and this executor has none; use executor: chat or copilot-sdk, or "
             "executor: mock with a `judge` script"
         )
     more = [name for name in question.may_use if name not in READING]

@@ -11,8 +11,11 @@ from waza.problem import Code, Problem
 
 # The code and the hint of capabilities that are reported where they are unsupported; others are reported by the loader or as dependencies.
 _REPORTED: dict[str, tuple[Code, str]] = {
-    "mcp_servers": ("mcp-servers", "use executor: copilot-sdk, or remove the servers"),
-    "runtime_tool_boundary": ("tool-boundary", "use executor: copilot-sdk to hold the agent to its tools"),
+    "mcp_servers": ("mcp-servers", "use executor: chat or copilot-sdk, or remove the servers"),
+    "runtime_tool_boundary": (
+        "tool-boundary",
+        "use executor: chat or copilot-sdk to hold the agent to its tools",
+    ),
 }
 
 

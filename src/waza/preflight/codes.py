@@ -190,7 +190,7 @@ DIAGNOSTICS: dict[str, Explanation] = {
     ),
     "runtime.tool_boundary": Explanation(
         "An agent limits its tools, and the executor does not hold it to them.",
-        "Use executor: copilot-sdk to hold the agent to its tools.",
+        "Use executor: chat or copilot-sdk to hold the agent to its tools.",
         "an .agent.md with tools: [view], with executor: command",
     ),
     "skill.definition": Explanation(
