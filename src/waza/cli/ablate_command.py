@@ -9,7 +9,7 @@ import msgspec
 
 from waza.author.ablate.ablate import AblateRequest, ablate
 from waza.author.ablate.ablation import RunOfSkill
-from waza.author.ablate.copies import find_target
+from waza.author.ablate.copies import find_ablated
 from waza.author.ablate.parts import choose_parts, find_parts
 from waza.author.ablate.size import describe_size, notes_before, size_of
 from waza.author.ablate.text import print_ablation, print_parts
@@ -55,7 +55,7 @@ def ablate_command(given: AblateArguments) -> int:
     )
     suite = load(chosen.path, options)
     print_problems(suite.warnings)
-    target, counter = find_target(suite), choose_counter()
+    target, counter = find_ablated(suite), choose_counter()
     directory = _directory(given.directory, target)
     found = find_parts(target, counter, given.level)
     parts = choose_parts(found, given.sections)

@@ -9,15 +9,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from waza.author.improve.ask import Asker, AskOptions, make_asker
-from waza.cli.find_targets import find_targets
 from waza.cli.streams import print_line, print_notice
-from waza.errors import SuiteError, UsageError
+from waza.errors import SuiteError
 from waza.kit.scripted_replies import SCRIPT_PREFIX
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report.words import Write
 from waza.suite.detect import DetectedSkill
-from waza.suite.discover import read_target
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 from waza.suite.locate import find_suite_of
@@ -54,16 +52,6 @@ def run_asker(asker: Asker, work: Coroutine[Any, Any, T]) -> T:
             return await work
 
     return asyncio.run(run())
-
-
-def find_target(wanted: str, command: str, project: Project) -> DetectedSkill:
-    """Return the one skill or agent that is meant. Raises UsageError for several, and SuiteError for one that is broken."""
-    found = find_targets([wanted], project)
-    if len(found) != 1:
-        names = ", ".join(sorted(one.name for one in found))
-        raise UsageError(f"{wanted} means several ({names}); name one: waza {command} SKILL")
-    read_target(found[0].definition)
-    return found[0]
 
 
 def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:

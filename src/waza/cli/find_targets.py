@@ -20,7 +20,7 @@ from waza.suite.detect import (
     discover_tree,
     looks_like_path,
 )
-from waza.suite.discover import list_definitions
+from waza.suite.discover import list_definitions, read_target
 
 
 def find_targets(wanted: Sequence[str], project: Project) -> list[DetectedSkill]:
@@ -35,6 +35,16 @@ def find_targets(wanted: Sequence[str], project: Project) -> list[DetectedSkill]
         skills = project.directory / project.keys.paths.skills
         found = detect_skills(Path.cwd(), skills, every=True) or _refuse_none()
     return list({target.definition: target for target in reversed(found)}.values())[::-1]
+
+
+def find_one_target(wanted: str, command: str, project: Project) -> DetectedSkill:
+    """Return the one skill or agent that is meant. Raises UsageError for several, and SuiteError for one that is broken."""
+    found = find_targets([wanted], project)
+    if len(found) != 1:
+        names = ", ".join(sorted(one.name for one in found))
+        raise UsageError(f"{wanted} means several ({names}); name one: waza {command} SKILL")
+    read_target(found[0].definition)
+    return found[0]
 
 
 def find_named(name: str | None, project: Project) -> list[DetectedSkill]:

@@ -10,7 +10,7 @@ from waza.author.improve.ask import Asker
 from waza.author.spec_verify.verify import Severity, SpecReport, annotation_lines, human_lines, verify
 from waza.cli.asking import AskArguments, choose_asker, print_questions, run_asker
 from waza.cli.choose_suites import choose_suite
-from waza.cli.find_targets import find_targets, repository_of
+from waza.cli.find_targets import find_one_target, find_targets, repository_of
 from waza.cli.open_project import open_project
 from waza.cli.streams import print_commands, print_json, print_line, print_notice, print_problems
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
@@ -44,7 +44,6 @@ def run_verify(given: VerifyArguments) -> int:
     """Verify, print the report, and return the exit code."""
     project = open_project()
     target = _find_skill(given.skill, project)
-    read_target(target.definition)  # raises the mistakes of one that cannot be used
     if given.suite:
         path: Path | None = choose_suite(given.suite, project).path
     else:
@@ -80,14 +79,18 @@ def _make_asker(given: VerifyArguments, suite: Suite, project: Project) -> Asker
 
 
 def _find_skill(wanted: str, project: Project) -> DetectedSkill:
-    """Return the skill that is meant: by name or path, else that of the current directory or the only one below it."""
+    """Return the skill that is meant: by name or path, else that of the current directory or the only one below it.
+
+    Raises SuiteError for one that is broken.
+    """
     here = Path.cwd()
-    found = find_targets([wanted], project) if wanted else []
-    if not wanted:
-        found = find_targets([str(here)], project) if list_definitions(here) else detect_below(here)
+    if wanted:
+        return find_one_target(wanted, "spec verify", project)
+    found = find_targets([str(here)], project) if list_definitions(here) else detect_below(here)
     if len(found) != 1:
         names = ", ".join(sorted(one.name for one in found)) or "none"
         raise UsageError(f"name the skill: waza spec verify SKILL (found: {names})")
+    read_target(found[0].definition)
     return found[0]
 
 

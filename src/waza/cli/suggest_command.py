@@ -10,7 +10,8 @@ from waza.author.improve.ask import NotAskedError
 from waza.author.improve.suggest import SuggestRequest, suggest_suite
 from waza.author.improve.suggestion import Suggestion, diff_lines, list_conflicts, suggestion_lines
 from waza.author.scaffold.new_files import NewFiles
-from waza.cli.asking import AskArguments, choose_asker, find_target, load_suite_of, print_questions, run_asker
+from waza.cli.asking import AskArguments, choose_asker, load_suite_of, print_questions, run_asker
+from waza.cli.find_targets import find_one_target
 from waza.cli.grader_text import grader_text
 from waza.cli.open_project import open_project
 from waza.cli.streams import print_json, print_line, print_notice
@@ -39,7 +40,7 @@ class SuggestArguments(msgspec.Struct, frozen=True, kw_only=True):
 def run_suggest(given: SuggestArguments, asking: AskArguments) -> int:
     """Ask for a suggestion, print or write it, and return the exit code."""
     project = open_project()
-    target = find_target(given.skill, "suggest", project)
+    target = find_one_target(given.skill, "suggest", project)
     suite = load_suite_of(target, asking.executor)
     request = SuggestRequest(
         target=target,

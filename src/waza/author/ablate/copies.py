@@ -22,7 +22,7 @@ from waza.suite.discover import read_target
 _OF_AGENTS = (*FOLDERS, "assets")  # folders beside an agent that are its own
 
 
-def find_target(suite: Suite) -> Target:
+def find_ablated(suite: Suite) -> Target:
     """Return the one skill or agent that the tasks of a suite are about. Raises UsageError for none and for several."""
     found = {task.target.path: task.target for task in suite.tasks if _is_with_skill(task) and task.target}
     if len(found) == 1:
