@@ -55,7 +55,7 @@ class AttemptScope:
             place = msgspec.structs.replace(place, environment=environment, report=watch.see)
         if self._run_wire is not None:
             try:
-                self.wire = self._run_wire.open(task, self._key, place.workspace, self._meter)
+                self.wire = await self._run_wire.open(task, self._key, place.workspace, self._meter)
             except BaseException:
                 await self.__aexit__()
                 raise

@@ -86,8 +86,12 @@ class RunWire:
         self._faults = () if replays else tuple(wire_keys(suite.file.config.wire).faults)
         self._target = next((task.target for task in suite.tasks if task.target), suite.trigger_target)
         judged = cassettes is not None and suite.capabilities.judge
-        tape = cassettes.open_judges(provider) if cassettes and judged else None
-        self._judges = relay.open(idle=self._idle, keep=False, tape=tape)
+        self._judges_tape = cassettes.open_judges(provider) if cassettes and judged else None
+        self._judges: WireSession | None = None
+
+    async def start(self) -> None:
+        """Open the wire of judges."""
+        self._judges = await self._relay.open(idle=self._idle, keep=False, tape=self._judges_tape)
 
     @property
     def provider(self) -> Provider | None:
@@ -99,6 +103,7 @@ class RunWire:
     @property
     def judges(self) -> WireAddress:
         """Where judges and responders find their models. Nothing of them is kept here: their sessions are recorded with graders."""
+        assert self._judges is not None  # noqa: S101  # it was started
         return self._judges.address
 
     @property
@@ -106,7 +111,7 @@ class RunWire:
         config, able = self._suite.file.config, self._suite.capabilities
         return able.idle_timeout if config.idle_timeout_seconds is None else config.idle_timeout_seconds
 
-    def open(self, task: Task, key: TrialKey, workspace: Path | None, meter: TrialMeter) -> AttemptWire:
+    async def open(self, task: Task, key: TrialKey, workspace: Path | None, meter: TrialMeter) -> AttemptWire:
         """Open the wire of an attempt. `meter` is asked before each request of its agent, and counts it.
 
         ExecutorError: the attempt is to be replayed, and there is no cassette of it.
@@ -122,7 +127,7 @@ class RunWire:
         target = task.target or self._target
         cassettes = self._cassettes
         tape = cassettes.open(key, target, workspace, self._provider) if cassettes else None
-        session = self._relay.open(
+        session = await self._relay.open(
             faults=self._faults, idle=self._idle, refuse=meter.admit_request, ended=count, tape=tape
         )
         skill = (
@@ -172,7 +177,9 @@ async def open_wire(
 
     relay = WireRelay(upstreams)
     await relay.start()
-    return RunWire(relay, suite, provider, cassettes)
+    wire = RunWire(relay, suite, provider, cassettes)
+    await wire.start()
+    return wire
 
 
 def _no_server(suite: Suite) -> str:

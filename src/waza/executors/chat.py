@@ -103,7 +103,8 @@ class ChatExecutor:
             return Workspace(workdir, workdir, (), environment, self.options.command_timeout_seconds).tools()
 
         def make_model(name: str, effort: str) -> ServedModel:
-            return ServedModel(self.provider, name or self.setup.model, effort)
+            provider = self.provider.on_wire(self.setup.judge_wire)
+            return ServedModel(provider, name or self.setup.model, effort)
 
         return ChatJudge(
             JudgeMeans(make_model, make_tools, self.sessions, self.options.max_requests, self.provider.host)

@@ -1,7 +1,7 @@
 """The relay between agents and models. Needs aiohttp.
 
-It listens on the loopback interface, in the process of the run. Each attempt has an address and a token of its own, so
-requests are told apart without a look into them. The keys of servers stay here: an agent knows its token alone, and that opens
+It listens on the loopback interface, in the process of the run. Each attempt has a port, a path and a token of its own, so
+requests are told apart without a look into them, and an agent that floods its port harms nobody else. The keys of servers stay here: an agent knows its token alone, and that opens
 only what `routes` lets through, and only while the attempt lasts.
 """
 
@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -35,8 +36,18 @@ MOST_REQUEST = 128 * 1024 * 1024
 """Bytes of a request; no model takes more."""
 MOST_ANSWER = 32 * 1024 * 1024
 """Bytes of an answer, after which it is cut: no model says so much."""
+MOST_CONNECTIONS = 64
+"""Connections that an attempt may have at once; agents have a few."""
+MOST_REQUESTS = 10_000
+"""Requests of an attempt."""
+MOST_KEPT = 64 * 1024 * 1024
+"""Characters of instructions and results that are kept of an attempt, after which it gets no more answers."""
+_MOST_STRAYS = 50  # of an attempt that are named
 _CONNECT = 30  # seconds
 _DIFFERS = 400  # an error that clients do not ask again for
+_SILENT = logging.getLogger("waza.wire")  # what an agent sends that is no HTTP is its own affair
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # What belongs to a connection, or tells who the client is: neither goes on to the other side.
 _OWN = frozenset({
@@ -82,6 +93,7 @@ class WireSession:
         self.address = address
         self.exchanges: list[Exchange] = []
         self.strays: list[str] = []
+        self._kept = 0
         self.idle, self.refuse = idle, refuse
         self._faults, self._ended, self._closed, self._keep = faults, ended, closed, keep
         self.tape = tape
@@ -89,13 +101,25 @@ class WireSession:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._count = 0
 
+    def stray(self, what: str) -> None:
+        """Note a request that was not let through."""
+        if len(self.strays) < _MOST_STRAYS:
+            self.strays.append(what)
+
+    @property
+    def excess(self) -> str:
+        """Why no more requests are let through; empty: they are."""
+        if self._count >= MOST_REQUESTS:
+            return f"more than {MOST_REQUESTS:,} requests"
+        return f"more than {MOST_KEPT:,} characters of instructions" if self._kept > MOST_KEPT else ""
+
     def begin(self, api: WireApi, request: Mapping[str, Any]) -> Exchange:
         """Return the exchange that a request begins."""
         self._count += 1
         texts = api.texts(request)
         key = hashlib.sha256("\0".join(texts[:2]).encode("utf-8", "replace")).hexdigest()[:12]
         thread = self._threads.setdefault(key, _Thread()) if self._keep else _Thread()
-        return Exchange(
+        exchange = Exchange(
             number=self._count,
             api=api.name,
             thread=key,
@@ -105,6 +129,9 @@ class WireSession:
             results=thread.new_results(api.results(request)),
             at_ms=time.time() * 1000,
         )
+        if self._keep:
+            self._kept += sum(map(len, exchange.texts)) + sum(map(len, exchange.results.values()))
+        return exchange
 
     def fault(self, number: int) -> WireFault | None:
         """Return the fault that meets a request."""
@@ -171,29 +198,29 @@ class WireRelay:
         self._sessions: dict[str, WireSession] = {}
         self._runner: web.AppRunner | None = None
         self._clients: dict[Family, aiohttp.ClientSession] = {}
-        self.url = ""
 
     async def start(self, socket: Path | None = None) -> None:
-        """Listen on a free port of the loopback interface; and on a unix socket, for agents without a network."""
+        """Get ready to open wires; listen on a unix socket, for agents without a network."""
         app = web.Application(client_max_size=MOST_REQUEST)
         app.router.add_route("*", "/s/{session}/{path:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1)
+        self._runner = web.AppRunner(
+            app, access_log=None, logger=_SILENT, handler_cancellation=True, shutdown_timeout=1
+        )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
         if socket is not None:
             await web.UnixSite(self._runner, socket).start()
-        host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT)
         for family, upstream in self.upstreams.items():
             # A server on this machine is asked directly, whatever proxies there are.
             direct = urlsplit(upstream.url).hostname in _THIS_MACHINE
             self._clients[family] = aiohttp.ClientSession(
-                timeout=timeout, trust_env=not direct, auto_decompress=False
+                connector=aiohttp.TCPConnector(limit=0),  # each attempt is held to a few
+                timeout=timeout,
+                trust_env=not direct,
+                auto_decompress=False,
             )
 
-    def open(
+    async def open(
         self,
         *,
         faults: Sequence[WireFault] = (),
@@ -210,13 +237,21 @@ class WireRelay:
         unless `keep` is false. `tape` records them, or answers in the place of the model.
         """
         name = secrets.token_hex(8)
-        address = WireAddress(root=f"{self.url}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
+        assert self._runner is not None  # noqa: S101  # it was started
+        assert self._runner.server is not None  # noqa: S101  # the same
+        door = _Door(self._runner.server)
+        server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        address = WireAddress(root=f"http://127.0.0.1:{port}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
 
         def close() -> None:
             self._sessions.pop(name, None)
+            server.close()
+            door.close()
 
         session = WireSession(address, faults, idle, refuse, ended, close, keep=keep, tape=tape)
         self._sessions[name] = session
+        door.turned_away = lambda: session.stray(f"more than {MOST_CONNECTIONS} connections at once")
         return session
 
     async def aclose(self) -> None:
@@ -241,16 +276,19 @@ class WireRelay:
             )  # the models, which no agent needs for a turn
         if route is None or (upstream is None and player is None):
             asked = f"{request.method} {request.match_info['path']}"
-            session.strays.append(asked)
+            session.stray(asked)
             why = (
                 f"{route.family} is not configured" if route else "it is none that an agent needs for a model"
             )
             return _error(404, f"waza does not pass {asked} on: {why}")
+        if excess := session.excess:
+            session.stray(excess)
+            return _error(_DIFFERS, f"waza does not pass this on: {excess}", {"x-should-retry": "false"})
         with session.working():
             try:
                 body = await request.read()
             except web.HTTPRequestEntityTooLarge:
-                session.strays.append(f"a request of more than {MOST_REQUEST:,} bytes")
+                session.stray(f"a request of more than {MOST_REQUEST:,} bytes")
                 raise
             if route.api is not None and player is not None:
                 return await self._play(session, request, route.api, player, body)
@@ -357,6 +395,58 @@ class WireRelay:
         elif request.transport is not None:
             request.transport.close()
         return response
+
+
+class _Door:
+    """Makes the protocols of the connections of one attempt, and turns away those that are too many."""
+
+    def __init__(self, server: web.Server) -> None:
+        self._server = server
+        self.transports: set[asyncio.BaseTransport] = set()
+        self.turned_away: Callable[[], None] = lambda: None
+
+    def __call__(self) -> asyncio.Protocol:
+        return _Connection(self, self._server())
+
+    def close(self) -> None:
+        """End all connections, once what was written is sent."""
+        for transport in list(self.transports):
+            transport.close()
+
+
+class _Connection(asyncio.Protocol):
+    """A connection of an attempt, served by aiohttp unless there are too many."""
+
+    def __init__(self, door: _Door, inner: asyncio.Protocol) -> None:
+        self._door, self._inner = door, inner
+        self._transport: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if len(self._door.transports) >= MOST_CONNECTIONS:
+            self._door.turned_away()
+            transport.close()
+            return
+        self._transport = transport
+        self._door.transports.add(transport)
+        self._inner.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport is not None:
+            self._door.transports.discard(self._transport)
+            self._inner.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received() if self._transport is not None else False
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
 
 
 class _Ending:
