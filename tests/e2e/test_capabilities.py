@@ -15,6 +15,7 @@ from tests.support.program import Ended, mock_suite, waza, write_tree
 import waza as package
 from waza.executors import CAPABILITIES, TYPES
 from waza.graders import TYPES as GRADERS
+from waza.model.capabilities import NOUNS
 from waza.plugins import load_class
 
 PLUGIN = """
@@ -141,6 +142,17 @@ def test_the_tools_of_an_agent_are_no_passed_check_where_no_call_is_reported(tmp
 
 def test_every_built_in_executor_declares_its_capabilities():
     assert CAPABILITIES.keys() == TYPES.keys()
+
+
+def test_the_documentation_lists_what_each_executor_can_do():
+    page = (Path(__file__).parents[2] / "docs/other-agents.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in page.splitlines()]
+    start = next(i for i, row in enumerate(rows) if row[0] == "can")
+    names = [name.strip("`") for name in rows[start][1:]]
+    assert sorted(names) == sorted(CAPABILITIES)
+    listed = {row[0]: row[1:] for row in rows[start + 2 : start + 2 + len(NOUNS)]}
+    for key, noun in NOUNS.items():
+        assert listed[noun] == ["yes" if getattr(CAPABILITIES[name], key) else "" for name in names], noun
 
 
 @pytest.mark.parametrize("folder", ["engine", "suite", "report", "results", "preflight", "graders"])

@@ -76,7 +76,7 @@ OF_RUNEVALS = {
     "--expected": "write 'expected_response' next to each prompt of a document",
     "-i": "write the prompts into a document; `waza m365 init` makes one",
     "--interactive": "write the prompts into a document; `waza m365 init` makes one",
-    "--m365-agent-id": "agents are reached by --agent a2a:URL, command:CMD or copilot-sdk",
+    "--m365-agent-id": "agents are reached by --agent a2a:URL, command:CMD, copilot-sdk or chat",
     "--account": "agents are reached by --agent a2a:URL, with --bearer-env VAR for a token",
     "--azure-ai-auth-mode": "with AZURE_AI_API_KEY set that key is used, without it who is signed in",
     "--no-judge-auto-fallback": "no other judge is ever taken; leave it out",
@@ -111,7 +111,7 @@ class RunCommand(ResumableCommand):
     "--agent",
     default="",
     metavar="NAME",
-    help="mock, recorded, command:CMD, a2a:URL or copilot-sdk [default: defaults.engine of .waza.yaml].",
+    help="mock, recorded, command:CMD, a2a:URL, copilot-sdk or chat [default: defaults.engine of .waza.yaml].",
 )
 @model_option("Model of the copilot-sdk agent.")
 @click.option("--skill", type=PATH, help="SKILL.md or .agent.md that the copilot-sdk agent has.")

@@ -39,8 +39,8 @@ the executor chat needs a model server that speaks Chat Completions:
   export OPENAI_BASE_URL=http://127.0.0.1:8080/v1       # or any other server
 or name it in .waza.yaml (provider). Or try the suite without an agent: --executor mock"""
 _SYSTEM = """\
-You are an agent. You work on the task of the user with the tools that you have, in the directory {directory}, and nobody answers
-questions meanwhile. When the work is done, answer without calling a tool."""
+You are an agent. Work on what the user asks for with the tools that you have. Your working directory is {directory}.
+Your turn ends with the first answer in which you call no tool, so give it when the work is done."""
 
 
 class ChatOptions(Keys, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from waza.suite.digest import suite_digest, with_digest
 
 RECORDED = "recorded"
 AS_RECORDED = "as recorded: "
-AGENTS = ("mock", RECORDED, "command:CMD", "a2a:URL", "copilot-sdk")
+AGENTS = ("mock", RECORDED, "command:CMD", "a2a:URL", "copilot-sdk", "chat")
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):

@@ -112,3 +112,26 @@ def test_faults_on_the_wire_reach_the_loop(tmp_path: Path) -> None:
     assert (found["status"], found["final_output"]) == ("passed", "all is fine")
     exchanges = [one["message"] for one in found["transcript"] if one["type"] == "wire.exchange"]
     assert [one["ending"] for one in exchanges] == ["fault", "fault", "whole"]
+
+
+def test_a_judge_that_may_run_commands_works_in_a_copy_without_keys(tmp_path: Path) -> None:
+    verdict = Call("set_waza_grade_pass", {"description": "tone", "reason": "it is polite"})
+    judge = {"type": "prompt", "name": "judge", "config": {"prompt": "VERDICT", "tools": ["bash"]}}
+    suite = write(tmp_path, {"one": task("LOOK", graders=[judge])}, config={"judge_model": "other-model"})
+    commands = [bash("ls; touch by-judge; env"), Call("create", {"path": "x", "file_text": ""})]
+    seen = run(
+        suite,
+        {
+            "VERDICT": [Reply(calls=[*commands, verdict]), Reply("done")],
+            "LOOK": calls_then_fine(bash("touch by-agent")),
+        },
+    )
+    first, second = seen.asked("VERDICT")
+    assert first.body["model"] == "other-model"
+    assert {"bash", "view"} < set(first.tools)
+    assert "create" not in first.tools
+    listed, denied, _ = second.tool_results
+    assert listed.startswith("by-agent\n")
+    assert "OPENAI_API_KEY" not in listed
+    assert denied.startswith("Denied: ")
+    assert seen.run("one")["status"] == "passed"

@@ -56,7 +56,7 @@ def test_agents_are_executors_or_recorded(text: str, executor: str, options: dic
 def test_another_agent_is_refused_with_what_was_probably_meant(text: str, hint: str):
     with pytest.raises(UsageError) as caught:
         parse_agent(text)
-    known = "known: mock, recorded, command:CMD, a2a:URL, copilot-sdk"
+    known = "known: mock, recorded, command:CMD, a2a:URL, copilot-sdk, chat"
     assert str(caught.value) == f"there is no agent {text!r}; {hint}{known}"
 
 
