@@ -229,7 +229,7 @@ def test_the_matrix_of_github(repository: Path, tmp_path: Path):
 
 
 def test_the_indexed_job_of_kubernetes(repository: Path, tmp_path: Path):
-    text = (RECIPES / "kubernetes-shards.yaml").read_text(encoding="utf-8")
+    text = (RECIPES / "kubernetes-shards.yml").read_text(encoding="utf-8")
     shards, merge = (
         job["spec"]["template"]["spec"]["containers"][0]["args"][0] for job in yaml.safe_load_all(text)
     )

@@ -359,7 +359,7 @@ def test_a_run_of_something_else_is_refused(project: Project):
         path.write_bytes(original)
     options = [
         (["--trials", "2"], "the number of trials (--trials) changed"),
-        (["--task", "a"], "the choice of tasks or items (--task, --tags, -k) changed"),
+        (["--task", "a"], "the choice of tasks or items (--task, --tags, -k, --shard) changed"),
         (["--no-skills"], "whether skills can be seen (--no-skills) changed"),
         (["--baseline", "--judge-model", "j"], "the judge (--judge-model, --judge) and the comparison"),
         (["--timeout", "7"], "the time limit (--timeout)"),

@@ -14,6 +14,7 @@ from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.suite import GraderEntry, SuiteFile
 from waza.model.task import TaskFile
+from waza.model.wire import WireKeys
 from waza.plugins import load_class as load_plugin
 from waza.problem import Code, Problem, display_path
 
@@ -44,7 +45,7 @@ _CHECKS = frozenset(
 )
 _CHECKS_HINT = "checks are written as 'graders:' of a suite or task, or under 'expected:' of a task"
 # Their keys mean something only inside them.
-_OWN_WORLDS = frozenset({MockBlock, SuiteMockBlock, McpMock, CommandMock})
+_OWN_WORLDS = frozenset({MockBlock, SuiteMockBlock, McpMock, CommandMock, WireKeys})
 
 
 def read_document(path: Path, what: str) -> Document | Problem:

@@ -12,7 +12,7 @@ CASES: list[Case] = [
         "eval.yaml:1:7: name: must be a text, not a list",
         "eval.yaml:2:14: description: must be a text, not a mapping",
         "eval.yaml:3:8: skill: must be a text, not a list",
-        "eval.yaml:4:9: config: must be a mapping of keys, not the text 'fast'; write keys, such as trials_per_task:, pass_rule:, timeout_seconds:",
+        "eval.yaml:4:9: config: must be a mapping of keys, not the text 'fast'; write keys, such as trials_per_task:, stop_when:, pass_rule:",
         "eval.yaml:5:10: metrics: must be a list, not a mapping; start each item with '- '",
         "eval.yaml:6:10: graders: must be a list, not a mapping; start each item with '- '",
         "eval.yaml:7:8: hooks: must be a mapping of keys, not a list; write keys, such as before_run:, after_run:, before_task:",
