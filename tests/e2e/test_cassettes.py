@@ -197,3 +197,26 @@ def test_cassettes_are_listed_shown_and_removed(tmp_path: Path) -> None:
     assert first.name not in waza("cassette", "list", cwd=tmp_path).out
     waza("cassette", "prune", "--keep", "0", cwd=tmp_path)
     assert "There are no cassettes" in waza("cassette", "list", cwd=tmp_path).out
+
+
+def test_each_attempt_has_a_cassette_of_its_own(tmp_path: Path) -> None:
+    asked = list[int]()
+
+    def answer(turn: Any) -> Reply:
+        asked.append(turn.step)
+        return Reply("nothing" if len(asked) == 1 else "found-it", usage=Usage(9, 1))
+
+    graders = "graders: [{type: text, config: {contains: [found-it]}}]\n"
+    config = "  max_attempts: 2\n"
+    trial, directory = recorded(tmp_path, script=[answer], graders=graders, config=config)
+    assert (trial["attempts"], trial["status"]) == (2, "passed")
+    assert len(list((directory / "cassettes").glob("main-*.ndjson"))) == 2
+    again, _ = replayed(tmp_path, directory)
+    assert same(again) == same(trial)
+    assert [one["status"] for one in again["attempt_history"]] == ["failed"]
+
+
+def test_a_run_that_is_not_kept_cannot_be_recorded(tmp_path: Path) -> None:
+    ended, _, server = run(tmp_path, "--wire", "record", "--no-save", wire=None, code=2)
+    assert "leave --no-save out" in ended.err
+    assert server.requests == []

@@ -162,6 +162,7 @@ AGENTS = {
     for data in (b"\x00\xff" * 5000, b"GET\r\n\r\n", b"POST / HTTP/9.9\r\n\r\n", b"\r\n" * 5000, b"\x16\x03\x01\x02\x00"):
         with connect() as one:
             one.sendall(data)
+            one.settimeout(0.2)
             try:
                 one.recv(100)
             except OSError:

@@ -79,7 +79,7 @@ def prune_cassettes(keep: int) -> int:
     """Remove the cassettes of all runs but the newest that have any; return the exit code."""
     from waza.kit.tempdirs import remove_tree
 
-    kept = sorted(_runs(), key=lambda path: path.parent.name, reverse=True)
+    kept = sorted(_runs(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for directory in kept[keep:]:
         size = sum(path.stat().st_size for path in find_cassettes(directory))
         remove_tree(directory)

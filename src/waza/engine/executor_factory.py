@@ -37,8 +37,16 @@ class StartedExecutor(msgspec.Struct, frozen=True):
         except Exception as error:  # noqa: BLE001 - executors are other people's code
             return f"the executor broke when it was stopped: {describe_exception(error).text}"
         finally:
+            fault = await self._close_wires()
+        return fault
+
+    async def _close_wires(self) -> str:
+        try:
             if self.wire is not None:
                 await self.wire.aclose()
+        except ExecutorError as error:  # what judges were asked could not be kept
+            return str(error)
+        finally:
             if self.relay is not None:
                 await self.relay.aclose()
         return ""

@@ -25,7 +25,7 @@ from waza.engine.record import make_redactor
 from waza.engine.replay import Repeat
 from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_header
 from waza.engine.trial import RunContext
-from waza.errors import ExecutorError, WazaError
+from waza.errors import ExecutorError, RunError, WazaError
 from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy, Redactor
 from waza.model.event import (
     RunEvent,
@@ -196,9 +196,14 @@ def _cassettes(
     plan: Plan, run_directory: RunDirectory, redactor: Redactor, warn: Callable[[str], None]
 ) -> Cassettes | None:
     """Return the cassettes of a run that records or replays them, else None. `warn` takes what they are not of."""
-    if not wire_keys(plan.suite.file.config.wire).has_cassettes:
+    keys = wire_keys(plan.suite.file.config.wire)
+    if not keys.has_cassettes:
         return None
     place = run_directory.journal.directory
+    if run_directory.temporary is not None and keys.mode == "record":
+        raise RunError(
+            "cassettes are recorded into the directory of the run, which is not kept: leave --no-save out"
+        )
     cassettes = Cassettes(plan.suite, plan.model, run_directory.id, place, redactor)
     for note in cassettes.notes:
         warn(note)

@@ -341,6 +341,7 @@ def _options(suite: Suite, project: Project) -> dict[str, Any]:
         "the executor or agent (--executor, --agent)": _hashed([config.executor, config.executor_options]),
         "the judge (--judge-model, --judge)": config.judge_model,
         "the number of trials (--trials)": msgspec.to_builtins(config.stop_rule) or config.trials_per_task,
+        "the wire (--wire, --cassettes)": _hashed(msgspec.to_builtins(config.wire)),
         "the time limit (--timeout)": config.timeout_seconds,
         "the choice of tasks or items (--task, --tags, -k, --shard)": _hashed(
             [task.id for task in suite.tasks]

@@ -25,6 +25,7 @@ FORM, VERSION = "waza.cassette", 1
 SUFFIX = ".cassette.ndjson"
 MOST_CASSETTE = 64 * 1024 * 1024
 """Bytes of a cassette; what comes behind is left out, and it cannot be replayed."""
+_CUT = b'{"cut":true}'  # the last line of one that grew too large
 _KEPT = ("content-type", "retry-after")  # headers of answers
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -172,9 +173,14 @@ class CassetteRecorder:
         content: bytes,
         headers: Mapping[str, str],
         agent: str,
+        size: int,
     ) -> None:
-        """Keep an exchange that has ended. One that a limit refused is not kept: limits hold again in a replay."""
+        """Keep an exchange that has ended, whose request had `size` bytes. One that a limit refused is not kept: limits hold again in a replay."""
         if exchange.ending == "refused" or self._cut:
+            return
+        if self._size + size + len(content) > MOST_CASSETTE:
+            self._cut = True
+            self._write(_CUT)
             return
         clean = self._redactor.value(self._scrubber.request(request))
         answer, encoded, withheld = self._answer(api, content)
@@ -193,9 +199,6 @@ class CassetteRecorder:
                 note=self._redactor.text(exchange.note),
             )
         )
-        if self._size + len(line) > MOST_CASSETTE:
-            self._cut = True
-            line = b'{"cut":true}'
         self._write(line)
 
     def _answer(self, api: WireApi, content: bytes) -> tuple[str, str, str]:
@@ -336,7 +339,7 @@ def read_cassette(path: Path) -> Cassette:
     with _opened(path) as file:
         header, exchanges = _header(path, file.readline()), list[RecordedExchange]()
         for number, line in enumerate(file, 2):
-            if line.strip() == b'{"cut":true}':
+            if line.strip() == _CUT:
                 return Cassette(header, exchanges, cut=True)
             try:
                 exchanges.append(msgspec.json.decode(line, type=RecordedExchange))

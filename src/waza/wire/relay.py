@@ -44,6 +44,7 @@ MOST_KEPT = 64 * 1024 * 1024
 """Characters of instructions and results that are kept of an attempt, after which it gets no more answers."""
 _MOST_STRAYS = 50  # of an attempt that are named
 _CONNECT = 30  # seconds
+_BACKLOG = 1024  # connections that wait to be accepted; beyond, clients wait for a second or more
 _DIFFERS = 400  # an error that clients do not ask again for
 _SILENT = logging.getLogger("waza.wire")  # what an agent sends that is no HTTP is its own affair
 _SILENT.addHandler(logging.NullHandler())
@@ -240,7 +241,7 @@ class WireRelay:
         assert self._runner is not None  # noqa: S101  # it was started
         assert self._runner.server is not None  # noqa: S101  # the same
         door = _Door(self._runner.server)
-        server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0)
+        server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0, backlog=_BACKLOG)
         port = server.sockets[0].getsockname()[1]
         address = WireAddress(root=f"http://127.0.0.1:{port}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
 
@@ -255,13 +256,14 @@ class WireRelay:
         return session
 
     async def aclose(self) -> None:
-        """Close all wires, and stop listening."""
-        for session in list(self._sessions.values()):
-            await session.aclose()
-        for client in self._clients.values():
-            await client.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        """Close all wires, and stop listening. ExecutorError: a cassette could not be written."""
+        async with contextlib.AsyncExitStack() as stack:
+            if self._runner is not None:
+                stack.push_async_callback(self._runner.cleanup)
+            for client in self._clients.values():
+                stack.push_async_callback(client.close)
+            for session in list(self._sessions.values()):
+                stack.push_async_callback(session.aclose)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         session = self._sessions.get(request.match_info["session"])
@@ -482,7 +484,8 @@ class _Ending:
         if isinstance(self._session.tape, CassetteRecorder):
             known = {name.lower(): value for name, value in (headers or {}).items()}
             agent = self._request.headers.get("user-agent", "")
-            self._session.tape.add(self._api, exchange, self._asked, content, known, agent)
+            size = self._request.content_length or 0
+            self._session.tape.add(self._api, exchange, self._asked, content, known, agent, size)
 
 
 class _Answer:

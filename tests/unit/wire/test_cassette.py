@@ -47,7 +47,7 @@ def write(directory: Path, *contents: bytes, **place: Any) -> Path:
     recorder = CassetteRecorder(directory, header(**place), Scrubber({}), REDACTOR)
     for number, content in enumerate(contents, 1):
         exchange = Exchange(number=number, api=API.name, thread="t", model="m", status=200)
-        recorder.add(API, exchange, {**ASKED, "n": number}, content, {}, "agent/1")
+        recorder.add(API, exchange, {**ASKED, "n": number}, content, {}, "agent/1", 0)
     assert list(directory.glob("*.ndjson")) == []
     recorder.close()
     recorder.close()
