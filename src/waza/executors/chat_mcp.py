@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import re
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -128,15 +129,16 @@ class _Connection:
     def _stderr(self) -> str:
         if self._errors is None or self._errors.closed:
             return ""
-        self._errors.seek(0)
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _SHOWN))
         return " ".join(self._errors.read().decode("utf-8", "replace").split())
 
     async def _hold(self, ready: asyncio.Future[tuple[ClientSession, list[mcp.types.Tool]]]) -> None:
         async with self._transport() as streams, ClientSession(*streams) as session:
             await session.initialize()
+            able = session.server_capabilities
             tools: list[mcp.types.Tool] = []
             cursor: str | None = None
-            for _ in range(_MOST_PAGES):
+            for _ in range(_MOST_PAGES if able is not None and able.tools is not None else 0):
                 page = await session.list_tools(params=mcp.types.PaginatedRequestParams(cursor=cursor))
                 tools += page.tools
                 cursor = page.next_cursor

@@ -322,7 +322,7 @@ def test_a_server_behind_http_is_reached_with_its_headers(tmp_path: Path) -> Non
         results: dict[str, Any] = {
             "initialize": {
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
+                "capabilities": {} if request.path == "/toolless" else {"tools": {}},
                 "serverInfo": {"name": "sums", "version": "1"},
             },
             "tools/list": {"tools": [tool, {**tool, "name": "not_wanted"}]},
@@ -339,9 +339,10 @@ def test_a_server_behind_http_is_reached_with_its_headers(tmp_path: Path) -> Non
         served.post = answer
         served.get = lambda request: send(request, b"", status=405)
         entry = {"url": f"{served.url}/mcp", "headers": {"X-Key": "hush"}, "tools": ["add.up"]}
-        suite = write(tmp_path, {"one": task("ADD")}, config={"mcp_servers": {"sums": entry}})
+        servers = {"sums": entry, "none": {"url": f"{served.url}/toolless"}}
+        suite = write(tmp_path, {"one": task("ADD")}, config={"mcp_servers": servers})
         seen = run(suite, {"ADD": calls_then_fine(Call("sums-add-up", {"a": 1}))})
     (call,) = seen.run("one")["tool_events"]
     assert (call["success"], call["result"]) == (True, '{"sum":3}')
-    assert "sums-not_wanted" not in seen.asked("ADD")[0].tools
+    assert [name for name in seen.asked("ADD")[0].tools if "-" in name] == ["sums-add-up"]
     assert "hush" in served.secrets
