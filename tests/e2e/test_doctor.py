@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 NOTHING = dict.fromkeys(
     ["COPILOT_BASE_URL", "COPILOT_PROVIDER_BASE_URL", "COPILOT_CLI_PATH", "GITHUB_TOKEN", "GH_TOKEN"], ""
 )
-EXTRAS = ["chat", "m365", "otel", "tokens", "prices", "azure", "objects", "parquet", "dask", "wasm"]
+EXTRAS = ["chat", "wire", "m365", "otel", "tokens", "prices", "azure", "objects", "parquet", "dask", "wasm"]
 NAMES = [
     *(
         "waza",
