@@ -309,6 +309,20 @@ def test_a_refused_request_is_an_answer_that_ends_the_turn(path, streamed):
     asyncio.run(check())
 
 
+def test_only_attempts_are_held_to_a_number_of_requests(monkeypatch):
+    async def check() -> None:
+        monkeypatch.setattr(relay_module, "MOST_REQUESTS", 2)
+        async with wired(whole(CHAT_ANSWER)) as wire:
+            statuses = [(await wire.post("v1/chat/completions", CHAT))[0] for _ in range(4)]
+            assert statuses == [200, 200, 400, 400]
+            assert wire.session.strays == ["more than 2 requests", "more than 2 requests"]
+            judges = await wire.relay.open(keep=False)
+            statuses = [(await wire.post("v1/chat/completions", CHAT, session=judges))[0] for _ in range(4)]
+            assert (statuses, judges.exchanges) == ([200] * 4, [])
+
+    asyncio.run(check())
+
+
 def test_injected_errors_come_as_often_as_they_should():
     async def check() -> None:
         fault = WireFault(request=2, status=429, retry_after=3, times=2)

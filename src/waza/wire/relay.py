@@ -44,7 +44,7 @@ MOST_KEPT = 64 * 1024 * 1024
 """Characters of instructions and results that are kept of an attempt, after which it gets no more answers."""
 _MOST_STRAYS = 50  # of an attempt that are named
 _CONNECT = 30  # seconds
-_BACKLOG = 1024  # connections that wait to be accepted; beyond, clients wait for a second or more
+_BACKLOG = 1024  # connections of judges at once, and such that wait to be accepted; beyond, clients wait for a second or more
 _DIFFERS = 400  # an error that clients do not ask again for
 _SILENT = logging.getLogger("waza.wire")  # what an agent sends that is no HTTP is its own affair
 _SILENT.addHandler(logging.NullHandler())
@@ -110,6 +110,8 @@ class WireSession:
     @property
     def excess(self) -> str:
         """Why no more requests are let through; empty: they are."""
+        if not self._keep:
+            return ""  # those of a whole run
         if self._count >= MOST_REQUESTS:
             return f"more than {MOST_REQUESTS:,} requests"
         return f"more than {MOST_KEPT:,} characters of instructions" if self._kept > MOST_KEPT else ""
@@ -240,7 +242,7 @@ class WireRelay:
         name = secrets.token_hex(8)
         assert self._runner is not None  # noqa: S101  # it was started
         assert self._runner.server is not None  # noqa: S101  # the same
-        door = _Door(self._runner.server)
+        door = _Door(self._runner.server, MOST_CONNECTIONS if keep else _BACKLOG)
         server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0, backlog=_BACKLOG)
         port = server.sockets[0].getsockname()[1]
         address = WireAddress(root=f"http://127.0.0.1:{port}/s/{name}", token=f"waza-{secrets.token_hex(24)}")
@@ -252,7 +254,7 @@ class WireRelay:
 
         session = WireSession(address, faults, idle, refuse, ended, close, keep=keep, tape=tape)
         self._sessions[name] = session
-        door.turned_away = lambda: session.stray(f"more than {MOST_CONNECTIONS} connections at once")
+        door.turned_away = lambda: session.stray(f"more than {door.most} connections at once")
         return session
 
     async def aclose(self) -> None:
@@ -402,8 +404,8 @@ class WireRelay:
 class _Door:
     """Makes the protocols of the connections of one attempt, and turns away those that are too many."""
 
-    def __init__(self, server: web.Server) -> None:
-        self._server = server
+    def __init__(self, server: web.Server, most: int) -> None:
+        self._server, self.most = server, most
         self.transports: set[asyncio.BaseTransport] = set()
         self.turned_away: Callable[[], None] = lambda: None
 
@@ -424,7 +426,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if len(self._door.transports) >= MOST_CONNECTIONS:
+        if len(self._door.transports) >= self._door.most:
             self._door.turned_away()
             transport.close()
             return

@@ -76,9 +76,17 @@ def test_a_skill_that_is_hidden_by_a_twin_is_absent(tmp_path: Path) -> None:
     assert_refused(seen, f"{why} (another skill of its name was in its place)")
 
 
+def test_a_skill_with_a_very_long_description_is_what_its_requests_say(tmp_path: Path) -> None:
+    long = definition("tested").replace("what tested is for", "what tested is for " + "long " * 190)
+    seen = ab_run(tmp_path, {**SKILLS, "skills/tested/SKILL.md": long}, FOUND)
+    trial = seen.run("a")
+    assert (trial["skill_offered"], trial.get("wire_differences")) == ("full", None)
+
+
 def test_a_skill_that_is_cut_from_a_full_listing_is_offered_by_name(tmp_path: Path) -> None:
     seen = ab_run(tmp_path, SKILLS | FULL, FOUND)
     assert reach(seen) == ("name", True, sorted(["other", *(f"s{i:02}" for i in range(40))]))
+    assert "wire_differences" not in seen.run("a")
     assert_refused(
         seen, "in 1 of 1 trial with skills the agent was offered the skill tested by its name alone"
     )
