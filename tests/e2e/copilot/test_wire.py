@@ -205,3 +205,22 @@ def test_a_run_is_replayed_without_a_model_and_without_a_key(tmp_path: Path) -> 
     why = ended.results()["tasks"][0]["runs"][0]["error_msg"]
     assert "the skill tested has changed since it was recorded" in why
     assert "what tested is good for" in why
+
+
+def test_a_limit_stops_an_agent_and_its_helpers_within_the_turn(tmp_path: Path) -> None:
+    given = {"agent_type": "general-purpose", "name": "h", "description": "helps", "prompt": "HELP me"}
+    suite = write_suite(
+        tmp_path,
+        {"a": task("go"), "b": task("be nice")},
+        config={"limits": {"trial": {"max_total_tokens": 3000}}, "workers": 1},
+    )
+    scripts = {
+        "HELP me": [Reply(calls=[bash("echo round and round")])],
+        "go": [Reply(calls=[Call("task", {**given, "mode": "sync"})]), Reply("all is fine")],
+        "be nice": [Reply("all is fine")],
+    }
+    seen = run(suite, scripts)
+    assert (seen.run("a")["status"], seen.run("b")["status"]) == ("error", "passed")
+    assert "config.limits.trial.max_total_tokens is met: 3,060 of 3,000" in seen.run("a")["error_msg"]
+    asked = [*seen.asked("go"), *seen.asked("HELP me")]
+    assert len(asked) == 3  # 1,020 tokens each
