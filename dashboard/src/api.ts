@@ -1215,14 +1215,16 @@ export interface SideBySide {
   models: string[];
   aggregate_scores: number[];
   success_rates: number[];
-  aggregate_score_delta: number;
-  success_rate_delta: number;
+  aggregate_score_delta: number | null;
+  success_rate_delta: number | null;
   task_deltas: TaskDelta[];
   total_tests: number[];
   durations_ms: number[];
-  duration_delta_ms: number;
+  duration_delta_ms: number | null;
   tool_metrics: ToolMetrics[];
-  normalized_gain: number;
+  normalized_gain: number | null;
+  /** Why all deltas are None: the first or the last result measured something else than its arms claim. */
+  not_measured?: string;
   /** Of two results: the second against the first. */
   comparison?: Comparison;
   /** Of more results: each of the others against the first, or against the one that was named. */
@@ -1316,6 +1318,7 @@ export interface TaskCounts {
 /** A task in every file; the status is `n/a` where it is missing. Deltas are last minus first.
  *
  * Scores and rates are None where there is no trial: the task is missing, was skipped, or broke before its first one.
+ * Deltas are None also where the results are not measured.
  */
 export interface TaskDelta {
   task_id: string;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,11 @@ def test_the_gate_never_passes_a_run_that_did_not_measure_its_skill(files: Path)
         report = json.loads(ended.out)
         assert (ended.code, report["outcome"]) == (1, "incomplete")
         assert f"{name}: not measured: {NOT_OFFERED}" in report["errors"]
+        assert (report["pass_rate_delta"], report["regression_pct"]) == (None, None)
+        for form in ("human", "markdown"):
+            shown = waza("gate", *flags[:-1], form, cwd=files).out
+            assert "n/a (not measured)" in shown
+            assert re.search(r"Regression:? +n/a", shown)
 
 
 def test_the_gate_says_once_that_it_is_not_known(files: Path) -> None:
@@ -216,6 +222,16 @@ def test_a_comparison_with_a_run_that_did_not_measure_its_skill_is_refused(files
     found = json.loads(ended.out)["comparison"]
     assert found["sentence"] == f"not measured: broken.json: {NOT_OFFERED}"
     assert (found["n"], found["mean_difference"], found["metrics"]) == (0, None, {})
+    whole = json.loads(ended.out)
+    assert whole["not_measured"] == found["sentence"]
+    deltas = ("aggregate_score_delta", "success_rate_delta", "duration_delta_ms", "normalized_gain")
+    assert [whole[key] for key in deltas] == [None] * 4
+    (task,) = whole["task_deltas"]
+    assert (task["scores"], task["score_delta"], task["pass_rate_delta"]) == ([1, 1], None, None)
+    table = waza("compare", "sound.json", "broken.json", cwd=files).out
+    assert "No deltas: not measured: broken.json" in " ".join(table.split())
+    rows = [line.split() for line in table.splitlines()]
+    assert [row[-1] for row in rows if row[:1] in (["Duration"], ["Normalized"])] == ["n/a"] * 2
     assert waza("compare", "sound.json", "broken.json", "--fail-if-worse", cwd=files).code == 2
     doubted = waza("compare", "sound.json", "dim.json", cwd=files)
     assert "warning: dim.json: it is not known whether the agent was offered the skill greeter" in doubted.err

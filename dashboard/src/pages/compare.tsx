@@ -158,8 +158,14 @@ function Conclusion({ page }: { page: ComparisonPage }) {
           <p>The two have no task in common, so there is nothing to compare.</p>
         )}
         <p class="quiet">
-          Success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
-          {signedDuration(comparison.duration_delta_ms)}. {visible(page.aggregateNote)}
+          {comparison.success_rate_delta === null ? (
+            "No difference is shown: what was measured is not what the runs claim."
+          ) : (
+            <>
+              Success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
+              {signedDuration(comparison.duration_delta_ms)}. {visible(page.aggregateNote)}
+            </>
+          )}
         </p>
       </Section>
     </>
@@ -184,7 +190,7 @@ function Difference({ found }: { found: Comparison }) {
             {Math.round(interval.level * 100)}% interval <b>{signed(interval.lower)}</b> to <b>{signed(interval.upper)}</b>
           </>
         ) : (
-          <span class="quiet">no interval: there is too little data</span>
+          <span class="quiet">no interval: {found.n ? "there is too little data" : "nothing was compared"}</span>
         )}{" "}
         <span class="quiet">in {found.metric.replaceAll("_", " ")}, on a scale of −1 to +1</span>
       </p>

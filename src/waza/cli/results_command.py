@@ -186,14 +186,14 @@ def compare_runs(first: str, second: str, *, as_json: bool) -> int:
         for doubt in doubts(named):
             print_notice(f"warning: {doubt}")
         found = compare(named)
-        metrics = _metrics(*results)
+        metrics = _metrics(*results, has_deltas=not found.not_measured)
         if as_json:
             print_json(
                 {
                     "Run1": runs[0],
                     "Run2": runs[1],
-                    "PassDelta": _rounded(found.success_rate_delta * 100),
-                    "ScoreDelta": _rounded(found.aggregate_score_delta),
+                    "PassDelta": _rounded_delta(found.success_rate_delta, 100),
+                    "ScoreDelta": _rounded_delta(found.aggregate_score_delta),
                     "Metrics": metrics,
                     "Comparison": found.comparison,
                 }
@@ -211,18 +211,27 @@ def compare_runs(first: str, second: str, *, as_json: bool) -> int:
     return _in_store(work)
 
 
-def _metrics(first: SuiteResult, second: SuiteResult) -> dict[str, dict[str, Any]]:
+def _metrics(first: SuiteResult, second: SuiteResult, *, has_deltas: bool) -> dict[str, dict[str, Any]]:
     """Return the metrics of two results by their names, with the keys of the reference program."""
     return {
-        name: {"Name": name, **_values(first.metrics.get(name), second.metrics.get(name))}
+        name: {
+            "Name": name,
+            **_values(first.metrics.get(name), second.metrics.get(name), has_delta=has_deltas),
+        }
         for name in dict.fromkeys([*first.metrics, *second.metrics])
     }
 
 
-def _values(first: MetricResult | None, second: MetricResult | None) -> Mapping[str, float | None]:
+def _values(
+    first: MetricResult | None, second: MetricResult | None, *, has_delta: bool
+) -> Mapping[str, float | None]:
     values = [None if one is None else number(one.value) for one in (first, second)]
-    delta = None if first is None or second is None else _rounded(second.value - first.value)
+    delta = None if first is None or second is None or not has_delta else _rounded(second.value - first.value)
     return {"Value1": values[0], "Value2": values[1], "Delta": delta}
+
+
+def _rounded_delta(value: float | None, factor: float = 1) -> float | None:
+    return None if value is None else _rounded(value * factor)
 
 
 def _rounded(value: float) -> float:

@@ -25,7 +25,8 @@ def print_comparison(found: SideBySide, draw: Draw) -> None:
     draw("FILES", files)
     draw("COMPARISON", [part for one in found.all_comparisons for part in _comparison(one)])
     draw("SUITES", list(_suites(found)))
-    draw("AGGREGATE", [_aggregate(found, numbers), wrapped(AGGREGATE_NOTE)])
+    refused = [wrapped(f"No deltas: {one_line(found.not_measured)}")] if found.not_measured else []
+    draw("AGGREGATE", [_aggregate(found, numbers), *refused, wrapped(AGGREGATE_NOTE)])
     if any(metrics.total_calls for metrics in found.tool_metrics):
         draw("TOOL USE", [_tools(found.tool_metrics, numbers)])
     draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))
@@ -74,13 +75,13 @@ def _aggregate(found: SideBySide, numbers: list[str]) -> Table:
         (
             "Task success rate",
             *(percent(rate) for rate in found.success_rates),
-            _signed(found.success_rate_delta * 100, 1) + " pp",
+            "n/a" if found.success_rate_delta is None else _signed(found.success_rate_delta * 100, 1) + " pp",
         ),
         ("Tests", *(str(total) for total in found.total_tests), ""),
         (
             "Duration",
             *(duration(time) for time in found.durations_ms),
-            f"{'+' if found.duration_delta_ms > 0 else ''}{duration(found.duration_delta_ms)}",
+            _longer(found.duration_delta_ms),
         ),
         ("Normalized gain", *("" for _ in numbers), _signed(found.normalized_gain, 4)),
     ]
@@ -125,8 +126,12 @@ def _optional(value: float | None, form: str) -> str:
     return "n/a" if value is None else format(value, form)
 
 
-def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}f}"
+def _longer(delta_ms: int | None) -> str:
+    return "n/a" if delta_ms is None else f"{'+' if delta_ms > 0 else ''}{duration(delta_ms)}"
+
+
+def _signed(value: float | None, digits: int) -> str:
+    return "n/a" if value is None else f"{value:+.{digits}f}"
 
 
 def _arrow(delta: float | None) -> str:

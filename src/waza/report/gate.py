@@ -83,11 +83,20 @@ def _golden(failure: GoldenFailure) -> str:
 
 def _rates(report: GateReport) -> str:
     before, after = percent(report.baseline_pass_rate), percent(report.current_pass_rate)
-    return f"pass rate {after}, baseline {before}, change {_points(report.pass_rate_delta * 100, sign=True)}"
+    return f"pass rate {after}, baseline {before}, change {_change(report)}"
 
 
 def _limit(report: GateReport) -> str:
     return f"it may fall by {_points(report.max_regression_pct)}"
+
+
+def _change(report: GateReport) -> str:
+    delta = report.pass_rate_delta
+    return "n/a (not measured)" if delta is None else _points(delta * 100, sign=True)
+
+
+def _optional_points(value: float | None) -> str:
+    return "n/a" if value is None else _points(value)
 
 
 def _points(value: float, *, sign: bool = False) -> str:
@@ -115,8 +124,8 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
     yield [
         f"Pass rate, baseline  {percent(report.baseline_pass_rate):>8}",
         f"Pass rate, current   {percent(report.current_pass_rate):>8}",
-        f"Change               {_points(report.pass_rate_delta * 100, sign=True)}",
-        f"Regression           {_points(report.regression_pct)} (limit {_points(report.max_regression_pct)}{exceeded})",
+        f"Change               {_change(report)}",
+        f"Regression           {_optional_points(report.regression_pct)} (limit {_points(report.max_regression_pct)}{exceeded})",
     ]
     yield list(_golden_lines(report))
     yield list(wrap(f"False alarms: {_alarm(report)}", _INSIDE))
@@ -177,13 +186,13 @@ def _markdown(report: GateReport) -> Iterator[str]:
     yield ""
     yield "| | Baseline | Current | Change |"
     yield "|---|---:|---:|---:|"
-    change = _points(report.pass_rate_delta * 100, sign=True)
+    change = _change(report)
     yield f"| Pass rate | {percent(report.baseline_pass_rate)} | {percent(report.current_pass_rate)} | {change} |"
     yield f"| File | {text(report.baseline_file)} | {text(report.current_file)} | |"
     yield f"| The run itself | {report.baseline_verdict.word} | {report.current_verdict.word} | |"
     yield ""
     exceeded = " **exceeded**" if report.regression_exceeds_threshold else ""
-    yield f"- Regression: {_points(report.regression_pct)}, limit {_points(report.max_regression_pct)}{exceeded}"
+    yield f"- Regression: {_optional_points(report.regression_pct)}, limit {_points(report.max_regression_pct)}{exceeded}"
     must = "" if report.golden_must_pass else " (they need not pass)"
     passed = report.golden_total - len(report.golden_failures)
     yield f"- Golden tasks: {passed} of {report.golden_total} passed{must}"

@@ -10,7 +10,7 @@ from waza.kit.stats import normalized_gain
 from waza.model.result import SuiteResult, TaskResult, TrialResult, number
 from waza.results.combine import NamedResult, ResultSet, combine_sets
 from waza.results.comparison.comparison import ALPHA, Comparison
-from waza.results.comparison.conclude import Measured, compare_measured
+from waza.results.comparison.conclude import Measured, compare_measured, refusal
 from waza.results.comparison.measured import measure
 from waza.results.invocation import suite_name
 from waza.results.selection import describe_selection
@@ -25,6 +25,7 @@ class TaskDelta(msgspec.Struct, frozen=True, kw_only=True):
     """A task in every file; the status is `n/a` where it is missing. Deltas are last minus first.
 
     Scores and rates are None where there is no trial: the task is missing, was skipped, or broke before its first one.
+    Deltas are None also where the results are not measured.
     """
 
     task_id: str
@@ -65,14 +66,16 @@ class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
     models: list[str]
     aggregate_scores: list[float]
     success_rates: list[float]
-    aggregate_score_delta: float
-    success_rate_delta: float
+    aggregate_score_delta: float | None
+    success_rate_delta: float | None
     task_deltas: list[TaskDelta]
     total_tests: list[int]
     durations_ms: list[int]
-    duration_delta_ms: int
+    duration_delta_ms: int | None
     tool_metrics: list[ToolMetrics]
-    normalized_gain: float
+    normalized_gain: float | None
+    not_measured: str | msgspec.UnsetType = msgspec.UNSET
+    """Why all deltas are None: the first or the last result measured something else than its arms claim."""
     comparison: Comparison | msgspec.UnsetType = msgspec.UNSET
     """Of two results: the second against the first."""
     comparisons: list[Comparison] | msgspec.UnsetType = msgspec.UNSET
@@ -99,6 +102,7 @@ def compare(results: Sequence[NamedResult], *, base: int = 0, alpha: float = ALP
     success = [number(result.summary.success_rate) for result in found]
     durations = [result.summary.duration_ms for result in found]
     measured = [_measured(name, result) for name, result in results]
+    refused = refusal(measured[0], measured[-1])
     others = [one for place, one in enumerate(measured) if place != base]
     comparisons = compare_measured([(measured[base], other) for other in others], alpha)
     return SideBySide(
@@ -106,14 +110,15 @@ def compare(results: Sequence[NamedResult], *, base: int = 0, alpha: float = ALP
         models=[result.config.model_id for result in found],
         aggregate_scores=scores,
         success_rates=success,
-        aggregate_score_delta=number(scores[-1] - scores[0]),
-        success_rate_delta=number(success[-1] - success[0]),
-        task_deltas=list(_task_deltas(found)),
+        aggregate_score_delta=None if refused else number(scores[-1] - scores[0]),
+        success_rate_delta=None if refused else number(success[-1] - success[0]),
+        task_deltas=list(_task_deltas(found, has_deltas=not refused)),
         total_tests=[result.summary.total_tests for result in found],
         durations_ms=durations,
-        duration_delta_ms=durations[-1] - durations[0],
+        duration_delta_ms=None if refused else durations[-1] - durations[0],
         tool_metrics=[_tool_metrics(result.tasks) for result in found],
-        normalized_gain=number(normalized_gain(scores[0], scores[-1])),
+        normalized_gain=None if refused else number(normalized_gain(scores[0], scores[-1])),
+        not_measured=refused or msgspec.UNSET,
         comparison=comparisons[0] if len(comparisons) == 1 else msgspec.UNSET,
         comparisons=comparisons if len(comparisons) > 1 else msgspec.UNSET,
     )
@@ -175,7 +180,7 @@ def doubts(results: Sequence[NamedResult], runs: Sequence[NamedResult] = ()) -> 
         yield f"the files do not have results of the same tasks ({common} in common): their totals do not compare"
 
 
-def _task_deltas(results: Sequence[SuiteResult]) -> Iterator[TaskDelta]:
+def _task_deltas(results: Sequence[SuiteResult], *, has_deltas: bool) -> Iterator[TaskDelta]:
     tables = [{task.test_id: task for task in result.tasks} for result in results]
     names = {task.test_id: task.display_name for result in reversed(results) for task in result.tasks}
     for task_id in dict.fromkeys(task.test_id for result in results for task in result.tasks):
@@ -187,8 +192,8 @@ def _task_deltas(results: Sequence[SuiteResult]) -> Iterator[TaskDelta]:
             scores=scores,
             pass_rates=rates,
             statuses=[task.status if task else "n/a" for task in tasks],
-            score_delta=_delta(scores),
-            pass_rate_delta=_delta(rates),
+            score_delta=_delta(scores) if has_deltas else None,
+            pass_rate_delta=_delta(rates) if has_deltas else None,
         )
 
 

@@ -70,12 +70,12 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
     """`summary.success_rate` of the baseline."""
     current_pass_rate: float
     """`summary.success_rate` of the current run."""
-    pass_rate_delta: float
-    """Current minus baseline."""
+    pass_rate_delta: float | None
+    """Current minus baseline; None where one of them did not measure its skill, which `errors` say."""
     max_regression_pct: float
     """By how many percentage points the pass rate may fall."""
-    regression_pct: float
-    """By how many it fell; 0 where it did not."""
+    regression_pct: float | None
+    """By how many it fell; 0 where it did not, None where `pass_rate_delta` is."""
     regression_exceeds_threshold: bool
     golden_failures: list[GoldenFailure]
     golden_total: int
@@ -126,7 +126,8 @@ def decide(
     before, after = _by_id(baseline), _by_id(current)
     delta = current.summary.success_rate - baseline.summary.success_rate
     regression = max(0.0, -delta) * 100
-    exceeded = regression > rules.max_regression_pct + TOLERANCE
+    refused = [*_not_measured(baseline, "baseline"), *_not_measured(current, "current")]
+    exceeded = not refused and regression > rules.max_regression_pct + TOLERANCE
     golden = [task_id for task_id in {**before, **after} if _is_golden(task_id, before, after)]
     failures = [one for task_id in golden if (one := _golden_failure(task_id, before, after))]
     new, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
@@ -136,8 +137,7 @@ def decide(
         *_not_run(before, after),
         *_parts(baseline, current),
         *_played(baseline, current),
-        *_not_measured(baseline, "baseline"),
-        *_not_measured(current, "current"),
+        *refused,
     ]
     limits = judge_policy(policy, baseline, current, (arm_of(baseline), arm_of(current))) if policy else []
     alarm = false_alarm(
@@ -180,9 +180,9 @@ def decide(
         current_file=files[1],
         baseline_pass_rate=number(baseline.summary.success_rate),
         current_pass_rate=number(current.summary.success_rate),
-        pass_rate_delta=_rounded(delta),
+        pass_rate_delta=None if refused else _rounded(delta),
         max_regression_pct=number(rules.max_regression_pct),
-        regression_pct=_rounded(regression),
+        regression_pct=None if refused else _rounded(regression),
         regression_exceeds_threshold=exceeded,
         golden_failures=failures,
         golden_total=len(golden),

@@ -126,8 +126,14 @@ def _adjusted(found: Sequence[MetricComparison]) -> list[MetricComparison]:
 
 def _refused(a: Measured, b: Measured, found: MetricComparison) -> MetricComparison | None:
     """Return a comparison that says why nothing was compared, where a result measured something else than it claims."""
+    why = refusal(a, b)
+    return msgspec.structs.replace(found, sentence=why) if why else None
+
+
+def refusal(a: Measured, b: Measured) -> str:
+    """Return why nothing of two results is compared; empty where both measured what they claim."""
     why = [f"{one.name}: {one.contradiction}" for one in (a, b) if one.contradiction]
-    return msgspec.structs.replace(found, sentence=f"{NOT_MEASURED}: {'; '.join(why)}") if why else None
+    return f"{NOT_MEASURED}: {'; '.join(why)}" if why else ""
 
 
 def _described(found: MetricComparison, alpha: float) -> MetricComparison:
