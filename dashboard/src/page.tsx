@@ -1,7 +1,7 @@
 /** What every page has: its data, a heading, and the way up. */
 
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Api } from "./data";
 import { visible } from "./format";
 
@@ -22,7 +22,8 @@ export function Heading({ title, children, window = title }: { title: string; ch
   useEffect(() => {
     document.title = `${visible(window)} · waza`;
   }, [window]);
-  useEffect(() => {
+  // With the page itself: a key that is pressed as soon as it can be seen moves on from here.
+  useLayoutEffect(() => {
     if (opened) heading.current?.focus({ preventScroll: true });
     opened = true;
   }, []);

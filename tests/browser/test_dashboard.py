@@ -269,17 +269,20 @@ def test_from_the_list_to_the_cause_with_the_keyboard_alone(visitor, runs):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Conversation")).to_be_visible()
-    first = page.url
+    first, conversation = page.url, page.get_by_role("region", name="Conversation")
+    said = conversation.inner_text()
     page.keyboard.press("n")
     expect(page.get_by_role("link", name="Previous")).to_be_visible()
     assert page.url != first
+    expect(conversation).not_to_have_text(said)
     page.keyboard.press("p")
     expect(page).to_have_url(first)
-    expect(page.get_by_role("region", name="Conversation")).to_be_visible()
+    expect(conversation).to_have_text(said, use_inner_text=True)
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.hasAttribute('data-step')")
     page.keyboard.press("Escape")
     expect(page).to_have_url(re.compile(rf"#/runs/{runs[0]}$"))
+    expect(page.get_by_role("heading", level=1, name="greeter")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
 

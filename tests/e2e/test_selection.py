@@ -253,6 +253,8 @@ def test_a_suite_is_of_the_skill_that_it_tests_and_not_of_another_of_its_name(tm
         )
     for command in ("preflight", "grade"):
         more = ("--results", "r.json") if command == "grade" else ()
+        if more:
+            waza("run", suite, "-o", "r.json", "--no-save", cwd=tmp_path)
         refused = waza(command, "vendor/skills/greeter", *more, cwd=tmp_path)
         assert (refused.code, f"{suite} tests {other}" in refused.err) == (2, True), refused.err
     checked = waza("check", "vendor/skills/greeter", "--offline", "-f", "json", cwd=tmp_path)
