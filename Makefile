@@ -3,14 +3,14 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser shells azurite actionlint dashboard dashboard-test promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
+.PHONY: demo runtime browser shells azurite actionlint dashboard dashboard-test promptflow claude test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores. The coverage at the end counts lines and branches
 # that run in the processes of the tests themselves; `make coverage` counts those of the programs that they start as well.
-test: check docs runtime browser shells azurite actionlint dashboard-test promptflow
+test: check docs runtime browser shells azurite actionlint dashboard-test promptflow claude
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=50
 
 test-quick: $(STAMP)
@@ -18,7 +18,7 @@ test-quick: $(STAMP)
 
 # The same tests with every process measured, which takes half as long again.
 COVERAGE := $(CURDIR)/.venv/coverage/data
-coverage: $(STAMP) docs runtime browser shells azurite actionlint dashboard promptflow
+coverage: $(STAMP) docs runtime browser shells azurite actionlint dashboard promptflow claude
 	COVERAGE_FILE=$(COVERAGE) COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/python -m pytest -n auto --cov --cov-report=
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/coverage report --skip-covered --sort=cover
 
@@ -58,6 +58,16 @@ $(PROMPTFLOW)/.installed: requirements/promptflow.txt | $(STAMP)
 	$(PY) -m venv --clear $(PROMPTFLOW)
 	$(PROMPTFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/promptflow.txt
 	$(PROMPTFLOW)/bin/python -c "import sysconfig; print('$(CURDIR)/src', file=open(sysconfig.get_path('purelib') + '/waza.pth', 'w'))"
+	touch $@
+
+# The SDK of Claude Code brings a program of 200 MB, so it is not in requirements/dev.txt either.
+CLAUDE := .venv/claude
+claude: $(CLAUDE)/.installed
+
+$(CLAUDE)/.installed: requirements/claude.txt | $(STAMP)
+	$(PY) -m venv --clear $(CLAUDE)
+	$(CLAUDE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/claude.txt
+	$(CLAUDE)/bin/python -c "import sysconfig; print('$(CURDIR)/src', file=open(sysconfig.get_path('purelib') + '/waza.pth', 'w'))"
 	touch $@
 
 check: lint $(STAMP)
@@ -130,6 +140,7 @@ lock: $(STAMP)
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
 	$(COMPILE) pyproject.toml --extra copilot -c requirements/dev.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml --extra m365 --extra promptflow -o requirements/promptflow.txt
+	$(COMPILE) pyproject.toml --extra claude -o requirements/claude.txt
 	$(COMPILE) pyproject.toml --extra docs -o requirements/docs.txt
 
 $(STAMP): requirements/dev.txt pyproject.toml

@@ -72,7 +72,7 @@ def test_a_plugin_that_lacks_what_is_needed_is_refused_like_a_built_in_executor(
     ended = run(tmp_path, "capabilities = Capabilities(usage=True)")
     assert ended.code == 2
     lack = "graders[0].config: needs reports of tool calls, which the executor 'bot' does not offer"
-    assert f"{lack}; use executor: chat, copilot-sdk or mock, or another grader" in ended.err
+    assert f"{lack}; use executor: chat, claude, copilot-sdk or mock, or another grader" in ended.err
 
 
 def test_a_plugin_that_declares_nothing_is_refused_with_what_to_add(tmp_path: Path):

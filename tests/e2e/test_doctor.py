@@ -26,7 +26,20 @@ pytestmark = pytest.mark.slow
 NOTHING = dict.fromkeys(
     ["COPILOT_BASE_URL", "COPILOT_PROVIDER_BASE_URL", "COPILOT_CLI_PATH", "GITHUB_TOKEN", "GH_TOKEN"], ""
 )
-EXTRAS = ["chat", "wire", "m365", "otel", "tokens", "prices", "azure", "objects", "parquet", "dask", "wasm"]
+EXTRAS = [
+    "chat",
+    "wire",
+    "claude",
+    "m365",
+    "otel",
+    "tokens",
+    "prices",
+    "azure",
+    "objects",
+    "parquet",
+    "dask",
+    "wasm",
+]
 NAMES = [
     *(
         "waza",
@@ -73,6 +86,11 @@ def test_all_is_there(tmp_path: Path, served: dict[str, str]):
     ended = doctor(tmp_path, COPILOT_CLI_PATH=runtime, **served)
     assert ended.code == 0
     lines = ended.out.splitlines()
+    apart = lines.index(
+        "○ Extra claude: not installed: Claude Code as the agent"
+    )  # it has an environment of its own
+    assert lines.pop(apart + 1).endswith("[claude]'")
+    lines[apart] = "✓ Extra claude"
     assert [line.split(": ")[0] for line in lines] == [f"✓ {name}" for name in NAMES]
     assert lines[0] == f"✓ waza: {package.__version__}"
     assert lines[1] == f"✓ Python: {platform.python_version()} ({sys.executable})"
@@ -88,6 +106,8 @@ def test_all_is_there_as_json(tmp_path: Path, served: dict[str, str]):
     assert ended.code == 0
     found = findings(ended)
     assert list(found) == NAMES
+    apart = found.pop("Extra claude")
+    assert (apart["ok"], apart["needed"]) == (False, False)
     assert all(one["ok"] and one["advice"] == "" for one in found.values())
     assert [name for name, one in found.items() if one["needed"]] == NAMES[-3:]
     assert "s3cret" not in ended.out
@@ -233,7 +253,7 @@ def test_extras_that_are_not_installed_are_named_with_the_command_that_installs_
     found = findings(ended)
     for extra in EXTRAS:
         one = found[f"Extra {extra}"]
-        missing = extra in ("otel", "tokens", "objects", "wasm")
+        missing = extra in ("claude", "otel", "tokens", "objects", "wasm")
         assert (one["ok"], one["needed"]) == (not missing, False)
         assert one["advice"].endswith(f"[{extra}]'") == missing
     store = found["Store of results"]

@@ -174,7 +174,7 @@ def test_graders_that_need_a_judge_are_refused_before_the_agent_is_asked(tmp_pat
         refused = waza("run", *words, cwd=tmp_path)
         assert refused.code == 2
         lack = "graders[0].config: needs a judge, which the executor 'command' does not offer; "
-        assert f"{lack}use executor: chat, copilot-sdk or mock, or another grader" in refused.err
+        assert f"{lack}use executor: chat, claude, copilot-sdk or mock, or another grader" in refused.err
         assert (
             "graders[1].config.name: warning: Coherence asks a judge, and none is configured" in refused.err
         )

@@ -366,7 +366,7 @@ def test_an_agent_that_limits_its_tools_is_refused_where_nobody_holds_it_to_them
     write_tree(tmp_path, {"rev.agent.md": agent(f"tools: {tools}")})
     said = mistakes(suite(tmp_path, "rev", executor=executor))
     assert "skill: needs limits of tools, which the executor" in said
-    assert "use executor: chat or copilot-sdk, or drop 'tools' from the agent's frontmatter" in said
+    assert "use executor: chat, claude or copilot-sdk, or drop 'tools' from the agent's frontmatter" in said
 
 
 @pytest.mark.parametrize("option", ["command:cat", "a2a:http://127.0.0.1:9"])
@@ -422,7 +422,7 @@ def test_a_comparison_with_and_without_skills_needs_an_executor_that_hands_them_
     write_tree(tmp_path, {"SKILL.md": skill("x")})
     said = mistakes(suite(tmp_path, "x", executor=A2A, tail=tail), **request_)
     assert place in said
-    assert "use executor: chat, command or copilot-sdk" in said
+    assert "use executor: chat, claude, command or copilot-sdk" in said
     load(suite(tmp_path, "x", executor=COMMAND, tail=tail), LoadOptions(baseline=bool(request_)))
 
 

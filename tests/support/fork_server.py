@@ -211,7 +211,11 @@ def _preload() -> None:
 
     for module in pkgutil.walk_packages(waza.__path__, "waza."):
         if not any(part.startswith("_") for part in module.name.split(".")):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as missing:
+                if missing.name != "claude_agent_sdk":  # it is in an environment of its own
+                    raise
 
 
 def main() -> None:

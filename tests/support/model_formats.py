@@ -1,4 +1,4 @@
-"""Replies of a scripted model in the two wire formats: chat completions and responses, whole or as a stream."""
+"""Replies of a scripted model in the three wire formats: chat completions, responses and Anthropic messages, whole or as a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tests.support.model_script import Json, Reply
 
-CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 
 
 def error(message: str) -> Json:
@@ -20,11 +20,15 @@ def error(message: str) -> Json:
 
 
 def chunks(path: str, body: Json, reply: Reply) -> tuple[str, list[str]]:
-    """Write the reply to a request to `CHAT` or `RESPONSES`: the content type, and the text in pieces."""
+    """Write the reply to a request to `CHAT`, `RESPONSES` or `MESSAGES`: the content type, and the text in pieces."""
     if reply.body is not None or reply.status != 200:
         content = error("scripted error") if reply.body is None else reply.body
         return "application/json", [content if isinstance(content, str) else json.dumps(content)]
-    whole, stream = {CHAT: (_chat, _chat_stream), RESPONSES: (_response, _response_stream)}[path]
+    whole, stream = {
+        CHAT: (_chat, _chat_stream),
+        RESPONSES: (_response, _response_stream),
+        MESSAGES: (_message, _message_stream),
+    }[path]
     answer = whole(reply, str(body.get("model")))
     if body.get("stream"):
         return "text/event-stream", list(stream(answer))
@@ -185,3 +189,52 @@ def _text_events(item: Json, place: Json) -> Iterator[tuple[str, Json]]:
         yield f"{text_event}.delta", {**place, "delta": piece}
     yield f"{text_event}.done", {**place, "text": part["text"]}
     yield f"{part_event}.done", {**place, "part": part}
+
+
+def _message(reply: Reply, model: str) -> Json:
+    content: list[Json] = [{"type": "text", "text": reply.text}] if reply.text else []
+    content += [
+        {"type": "tool_use", "id": _new_id("toolu"), "name": call.name, "input": dict(call.args)}
+        for call in reply.calls
+    ]
+    stop = {"length": "max_tokens", "content_filter": "refusal"}.get(reply.finish or "", reply.finish)
+    return {
+        "id": _new_id("msg"),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": stop or ("tool_use" if reply.calls else "end_turn"),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": reply.usage.input - reply.usage.cached,
+            "cache_read_input_tokens": reply.usage.cached,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": reply.usage.output,
+        },
+    }
+
+
+def _message_stream(answer: Json) -> Iterator[str]:
+    for kind, data in _message_events(answer):
+        yield f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
+
+
+def _message_events(answer: Json) -> Iterator[tuple[str, Json]]:
+    begun = {**answer, "content": [], "stop_reason": None, "usage": {**answer["usage"], "output_tokens": 1}}
+    yield "message_start", {"message": begun}
+    for index, block in enumerate(answer["content"]):
+        is_call = block["type"] == "tool_use"
+        empty: Json = {"input": {}} if is_call else {"text": ""}
+        yield "content_block_start", {"index": index, "content_block": {**block, **empty}}
+        for piece in _pieces(json.dumps(block["input"]) if is_call else block["text"]):
+            delta = (
+                {"type": "input_json_delta", "partial_json": piece}
+                if is_call
+                else {"type": "text_delta", "text": piece}
+            )
+            yield "content_block_delta", {"index": index, "delta": delta}
+        yield "content_block_stop", {"index": index}
+    ending = {"stop_reason": answer["stop_reason"], "stop_sequence": None}
+    yield "message_delta", {"delta": ending, "usage": {"output_tokens": answer["usage"]["output_tokens"]}}
+    yield "message_stop", {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ Json = dict[str, Any]
 # The runtime puts this before what a user says, and not before its own notes in the user's role:
 # the text of a skill, the end of a background command, the wish to go on.
 _STAMP = re.compile(r"\A<current_datetime>.*?</current_datetime>\s*", re.DOTALL)
+# What Claude Code says in the role of a user.
+_NOTES = ("<system-reminder>", "Base directory for this skill:")
 # What the items of the responses format are in a conversation.
 _ROLES = {
     "developer": "system",
@@ -69,7 +71,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a request asks of the model, the same for both wire formats.
+    """What a request asks of the model, the same for all wire formats.
 
     `user` is the newest message of a user, without its date. `step` counts the model's answers after it, and
     `tool_results` are the texts of the tools after it. `system` is the system message, `tools` are the names
@@ -90,7 +92,7 @@ Scripts = Mapping[str, Sequence[Step]]
 
 
 def read_turn(body: Json, headers: Mapping[str, str]) -> Turn:
-    """Read the body of a request of either format: chat has `messages`, responses have `input`."""
+    """Read the body of a request of any format: chat and Anthropic have `messages`, responses have `input`."""
     said = [_said(item) for item in _items(body)]
     users = [index for index, (role, _) in enumerate(said) if role == "user"]
     stamped = [index for index in users if _STAMP.match(said[index][1])]
@@ -109,10 +111,29 @@ def read_turn(body: Json, headers: Mapping[str, str]) -> Turn:
 
 
 def _items(body: Json) -> list[Json]:
+    if "system" in body or "max_tokens" in body:
+        return [{"role": "system", "content": body.get("system")}, *_parts(body.get("messages") or [])]
     items = body.get("messages") or body.get("input") or []
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
     return [{"role": "system", "content": body.get("instructions")}, *items]
+
+
+def _parts(messages: list[Json]) -> Iterator[Json]:
+    """Return the messages of Anthropic apart: results of tools, and texts that no user said, have roles of their own."""
+    for message in messages:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if message["role"] != "user":
+            yield message
+            continue
+        has_result = any(part["type"] == "tool_result" for part in parts)
+        for part in parts:
+            if part["type"] == "tool_result":
+                yield {"role": "tool", "content": part.get("content")}
+            elif part["type"] == "text":
+                is_note = has_result or part["text"].startswith(_NOTES)
+                yield {"role": "system" if is_note else "user", "content": part["text"]}
 
 
 def _said(item: Json) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A scripted model behind an OpenAI-compatible server: the real Copilot runtime runs on it, offline.
+"""A scripted model behind a server of the OpenAI and Anthropic interfaces: real agents run on it, offline.
 
     scripts = {
         "Count the words": [
@@ -32,7 +32,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.support.model_formats import CHAT, RESPONSES, chunks, error
+from tests.support.model_formats import CHAT, MESSAGES, RESPONSES, chunks, error
 from tests.support.model_script import Call, Json, Reply, Scripts, Step, Turn, Usage, read_turn
 
 __all__ = ["Call", "ModelServer", "Reply", "Request", "Scripts", "Step", "Turn", "Usage"]
@@ -178,7 +178,7 @@ async def _received(http: web.Request) -> Request:
     except ValueError:
         body = text
     headers = {name.lower(): value for name, value in http.headers.items()}
-    asks = http.method == "POST" and _wire(http) in {CHAT, RESPONSES} and isinstance(body, dict)
+    asks = http.method == "POST" and _wire(http) in {CHAT, RESPONSES, MESSAGES} and isinstance(body, dict)
     return Request(http.method, http.path_qs, headers, body, read_turn(body, headers) if asks else None)
 
 

@@ -30,6 +30,7 @@ from waza.version import __version__
 _EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "chat": ("the plain loop over Chat Completions", ("aiohttp", "httpx", "mcp")),
     "wire": ("the relay between agents and models", ("aiohttp",)),
+    "claude": ("Claude Code as the agent", ("aiohttp", "claude_agent_sdk")),
     "m365": ("judges behind HTTP, .prompty files, agents over A2A", ("a2a", "httpx", "jinja2")),
     "otel": ("spans and metrics", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
     "tokens": ("exact numbers of tokens, which are estimates else", ("bpe_openai",)),

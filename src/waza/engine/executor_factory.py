@@ -9,7 +9,14 @@ import msgspec
 
 from waza.engine.attempt_workspace import open_relay
 from waza.engine.cassettes import Cassettes
-from waza.engine.provider import OPENAI_KEY, find_provider, openai_provider, secret_variables
+from waza.engine.provider import (
+    ANTHROPIC_KEYS,
+    OPENAI_KEY,
+    anthropic_provider,
+    find_provider,
+    openai_provider,
+    secret_variables,
+)
 from waza.engine.wire import RunWire, open_wire
 from waza.errors import ExecutorError, RunError, WazaError
 from waza.executors import EXTRAS
@@ -116,6 +123,8 @@ def _hidden_variables(suite: Suite, project: Project) -> frozenset[str]:
     names = secret_variables(project.keys.provider)
     if able.server_variables == "openai":
         names.add(OPENAI_KEY)
+    elif able.server_variables == "anthropic":
+        names.update(ANTHROPIC_KEYS)
     if able.models:
         graders = (built.grader for task in suite.tasks for built in task.all_graders)
         names.update(name for grader in graders for name in getattr(grader, "secret_variables", ()))
@@ -151,4 +160,8 @@ def _find_provider(suite: Suite, project: Project) -> Provider | None:
     if not able.models:
         return None
     found = find_provider(os.environ, project.keys.provider)
-    return openai_provider(os.environ) if found is None and able.server_variables == "openai" else found
+    if found is None and able.server_variables == "openai":
+        return openai_provider(os.environ)
+    if able.server_variables == "anthropic" and (found is None or found.type != "anthropic"):
+        return anthropic_provider(os.environ) or found
+    return found

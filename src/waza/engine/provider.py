@@ -19,6 +19,8 @@ VARIABLES = {
 }
 DEFAULT_TYPE = "openai"
 OPENAI_KEY, OPENAI_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+ANTHROPIC_KEYS, ANTHROPIC_URL = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "ANTHROPIC_BASE_URL"
+ANTHROPIC = "https://api.anthropic.com"
 OPENAI = "https://api.openai.com/v1"
 
 
@@ -63,6 +65,19 @@ def openai_provider(environ: Mapping[str, str]) -> Provider | None:
     if url:
         _check(url, OPENAI_URL)
     return Provider(base_url=url or OPENAI, api_key=key)
+
+
+def anthropic_provider(environ: Mapping[str, str]) -> Provider | None:
+    """Return the model server of the variables that clients of Anthropic use; None where none is set. Raises RunError for a bad address."""
+    url = environ.get(ANTHROPIC_URL, "")
+    key, token = (environ.get(name, "") for name in ANTHROPIC_KEYS)
+    if not (url or key or token):
+        return None
+    if url:
+        _check(url, ANTHROPIC_URL)
+    return Provider(
+        base_url=url or ANTHROPIC, type="anthropic", api_key=key, bearer_token="" if key else token
+    )
 
 
 def secret_variables(keys: ProviderKeys | None) -> set[str]:

@@ -9,6 +9,7 @@ from waza.model.capabilities import Capabilities
 TYPES = {
     "a2a": "waza.executors.a2a:A2AExecutor",
     "chat": "waza.executors.chat:ChatExecutor",
+    "claude": "waza.executors.claude:ClaudeExecutor",
     "command": "waza.executors.command:CommandExecutor",
     "copilot-sdk": "waza.executors.copilot:CopilotExecutor",
     "mock": "waza.executors.mock:MockExecutor",
@@ -18,6 +19,7 @@ TYPES = {
 EXTRAS = {
     "a2a": ("m365", "the A2A SDK"),
     "chat": ("chat", "httpx, and mcp for MCP servers"),
+    "claude": ("claude", "the SDK of Claude Code"),
     "copilot-sdk": ("copilot", "the GitHub Copilot SDK"),
 }
 
@@ -37,6 +39,21 @@ CAPABILITIES = {
         repeatable=True,
         wire=True,
         server_variables="openai",
+        idle_timeout=120,
+    ),
+    "claude": Capabilities(
+        judge=True,
+        skills=True,
+        tool_policy=True,
+        tool_calls=True,
+        mcp=True,
+        command_mocks=True,
+        usage=True,
+        efforts=True,
+        models=True,
+        repeatable=True,
+        wire=True,
+        server_variables="anthropic",
         idle_timeout=120,
     ),
     "command": Capabilities(skills=True, command_mocks=True, local_program=True, wire=True),

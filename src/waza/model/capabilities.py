@@ -44,8 +44,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Its agent takes the address and the key of a model server for each attempt, so that waza can stand between them."""
     seen_by_wire: bool = False
     """Tool calls and tokens are known from the requests of the agent alone (`config.wire`)."""
-    server_variables: Literal["", "openai"] = ""
-    """`openai`: where the project configures no model server, its agent asks the one of OPENAI_BASE_URL and OPENAI_API_KEY."""
+    server_variables: Literal["", "anthropic", "openai"] = ""
+    """`openai`: where the project configures no model server, its agent asks the one of OPENAI_BASE_URL and OPENAI_API_KEY. `anthropic`:
+    where it configures none of this type, the one of ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN."""
     idle_timeout: float = 0
     """Seconds without an event that end a turn, where the suite sets no `idle_timeout_seconds`; 0: no limit."""
 

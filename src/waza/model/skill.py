@@ -17,6 +17,7 @@ ALIASES = (
     ("fetch", "web_fetch"),
 )
 _OTHER = re.compile(r"[^A-Za-z0-9_-]")  # what is replaced in the names of servers
+_SERVED = re.compile(r"mcp__(.+?)__(.+)")  # the tools of MCP servers, as some agents have them
 _CANONICAL = {name: group[0] for group in ALIASES for name in group}
 
 PolicyMode = Literal["unrestricted", "deny_all", "allow_list"]
@@ -82,16 +83,23 @@ def canonical_tool(name: str) -> str:
     return _CANONICAL.get(lowered, lowered)
 
 
+def _plain(name: str) -> str:
+    lowered = name.strip().lower()
+    served = _SERVED.fullmatch(lowered)
+    return f"{served[1]}-{served[2]}" if served else lowered
+
+
 def allows(declared: str, observed: str) -> bool:
     """Tell whether a declared tool name matches an observed one.
 
     Names match exactly but for case and the fixed aliases. An observed name without a qualifier, as
-    transcripts have it, also matches the literal part of a declared `mcp:` or `custom:` name.
+    transcripts have it, also matches the literal part of a declared `mcp:` or `custom:` name. `mcp__SERVER__TOOL`, as
+    some agents have it, is `SERVER-TOOL`.
     """
-    entry, seen = declared.strip().lower(), observed.strip().lower()
+    entry, seen = _plain(declared), _plain(observed)
     if ":" not in seen and entry.startswith(("mcp:", "custom:")):
         return entry.split(":", 1)[1] == seen
-    return canonical_tool(declared) == canonical_tool(observed)
+    return canonical_tool(entry) == canonical_tool(seen)
 
 
 def allowed_by(declared: Iterable[str], observed: str) -> bool:

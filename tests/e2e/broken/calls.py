@@ -35,7 +35,7 @@ CASES: list[Case] = [
     ),
     case(
         "an unknown executor",
-        "--executor: there is no executor 'codex'; known: a2a, chat, command, copilot-sdk, mock",
+        "--executor: there is no executor 'codex'; known: a2a, chat, claude, command, copilot-sdk, mock",
         args=["--executor", "codex"],
     ),
     case(

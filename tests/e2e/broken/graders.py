@@ -171,7 +171,7 @@ graders:
     ),
     case(
         "prompt: an effort with the mock executor",
-        "eval.yaml:5:49: graders[0].config.reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: chat or copilot-sdk, or another grader",
+        "eval.yaml:5:49: graders[0].config.reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: chat, claude or copilot-sdk, or another grader",
         suite=graded("prompt", "{prompt: x, reasoning_effort: high}"),
     ),
     case(

@@ -13,7 +13,7 @@ CASES: list[Case] = [
     ),
     case(
         "command mocks with the mock executor",
-        "eval.yaml:4:1: command_mocks: needs mocked programs, which the executor 'mock' does not offer; use executor: chat, command or copilot-sdk, or remove it",
+        "eval.yaml:4:1: command_mocks: needs mocked programs, which the executor 'mock' does not offer; use executor: chat, claude, command or copilot-sdk, or remove it",
         suite=SUITE + "command_mocks: []\n",
     ),
     case(

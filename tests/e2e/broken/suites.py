@@ -176,8 +176,8 @@ tasks: [t.yaml]
     ),
     case(
         "efforts with the mock executor",
-        "eval.yaml:5:3: config.reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: chat or copilot-sdk, or remove it",
-        "eval.yaml:6:3: config.judge_reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: chat or copilot-sdk, or remove it",
+        "eval.yaml:5:3: config.reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: chat, claude or copilot-sdk, or remove it",
+        "eval.yaml:6:3: config.judge_reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: chat, claude or copilot-sdk, or remove it",
         suite=config("reasoning_effort: high", "judge_reasoning_effort: low"),
     ),
     case(

@@ -371,7 +371,9 @@ def test_what_command_mocks_need(tmp_path, where, mocks):
 
     assert said('schemaVersion: "1.2"\n') == ["command_mocks: needs schemaVersion 1.3 or newer"]
     lack = "command_mocks: needs mocked programs, which the executor 'mock' does not offer"
-    assert said(executor="mock") == [f"{lack}; use executor: chat, command or copilot-sdk, or remove it"]
+    assert said(executor="mock") == [
+        f"{lack}; use executor: chat, claude, command or copilot-sdk, or remove it"
+    ]
     assert said('schemaVersion: "1.3"\n') == []
     assert said(SCENARIO) == []
 
