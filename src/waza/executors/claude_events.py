@@ -58,6 +58,7 @@ class ClaudeTurn:
         self._calls: dict[str, ToolUseBlock] = {}
         self._messages: dict[str, set[str]] = {}  # the ids of answers, by model
         self._latest = ""
+        self._error = ""  # what Claude Code says in the place of the latest answer
 
     def take(self, message: Any) -> None:
         """Take a message of the SDK."""
@@ -75,8 +76,10 @@ class ClaudeTurn:
 
     def _take_answer(self, message: AssistantMessage) -> None:
         """Take a part of an answer of the model. Those of one answer have one id; those of helpers are no text of the agent."""
+        self._error = message.error or ""
         key = message.message_id or message.uuid or ""
-        self._messages.setdefault(message.model, set()).add(key)
+        if not message.error:  # else it is of Claude Code itself
+            self._messages.setdefault(message.model, set()).add(key)
         text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
         if not message.parent_tool_use_id and not message.error:
             if text:
@@ -171,8 +174,8 @@ class ClaudeTurn:
         stated = " ".join(" ".join(one.split()) for one in reasons if one)
         how = f"HTTP {status}" if status else result.terminal_reason or result.subtype
         throttled = status in _BUSY
-        # Without a status the server could not be reached, or broke off. A refusal has its own stop reason.
-        unreachable = status is None and result.terminal_reason == "api_error" and result.stop_reason is None
+        # Without a status: it could not be reached, or broke off. What else ends in an error, such as an answer that is cut off, has another one.
+        unreachable = status is None and self._error == "server_error"
         return ClaudeFault(
             f"Claude Code: the turn failed ({how}){': ' if stated else ''}{stated}",
             outside=unreachable or (status is not None and status not in _OF_THE_REQUEST),
