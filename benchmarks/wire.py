@@ -51,7 +51,7 @@ async def main(requests: int) -> None:
     url = "http://{}:{}/v1".format(*runner.addresses[0][:2])
     relay = WireRelay({"openai": Upstream(url=url)})
     await relay.start()
-    session = relay.open()
+    session = await relay.open()
     bare = await median_ms(f"{url}/chat/completions", "", requests)
     wired = await median_ms(f"{session.address.openai}/chat/completions", session.address.token, requests)
     await relay.aclose()
