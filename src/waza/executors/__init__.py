@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from waza.model.capabilities import Capabilities
 
 TYPES = {
@@ -23,54 +25,29 @@ EXTRAS = {
     "copilot-sdk": ("copilot", "the GitHub Copilot SDK"),
 }
 
+# What an agent can do and be seen doing whose every step waza follows.
+_AGENT = Capabilities(
+    judge=True,
+    skills=True,
+    tool_policy=True,
+    tool_calls=True,
+    mcp=True,
+    command_mocks=True,
+    usage=True,
+    efforts=True,
+    models=True,
+    repeatable=True,
+    wire=True,
+    idle_timeout=120,
+)
+
 # What each can do and see. They are not in the classes, so that a suite is checked without importing an SDK.
 CAPABILITIES = {
     "a2a": Capabilities(),
-    "chat": Capabilities(
-        judge=True,
-        skills=True,
-        tool_policy=True,
-        tool_calls=True,
-        mcp=True,
-        command_mocks=True,
-        usage=True,
-        efforts=True,
-        models=True,
-        repeatable=True,
-        wire=True,
-        server_variables="openai",
-        idle_timeout=120,
-    ),
-    "claude": Capabilities(
-        judge=True,
-        skills=True,
-        tool_policy=True,
-        tool_calls=True,
-        mcp=True,
-        command_mocks=True,
-        usage=True,
-        efforts=True,
-        models=True,
-        repeatable=True,
-        wire=True,
-        server_variables="anthropic",
-        idle_timeout=120,
-    ),
+    "chat": msgspec.structs.replace(_AGENT, server_variables="openai"),
+    "claude": msgspec.structs.replace(_AGENT, server_variables="anthropic"),
     "command": Capabilities(skills=True, command_mocks=True, local_program=True, wire=True),
-    "copilot-sdk": Capabilities(
-        judge=True,
-        skills=True,
-        tool_policy=True,
-        tool_calls=True,
-        mcp=True,
-        command_mocks=True,
-        usage=True,
-        efforts=True,
-        models=True,
-        repeatable=True,
-        wire=True,
-        idle_timeout=120,
-    ),
+    "copilot-sdk": _AGENT,
     "mock": Capabilities(judge=True, tool_calls=True, usage=True, repeatable=True, scripted=True),
 }
 
